@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, TypeVar, cast
 
 from onrecord.adapters.frameworks.awaiting import settled
-from onrecord.adapters.frameworks.session import ItemSession, NewItem
+from onrecord.adapters.frameworks.session import ItemSession, NewItem, until_first
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import (
@@ -22,7 +22,6 @@ from onrecord.domain.errors import (
     InvalidInput,
     MalformedJson,
     NotInstalled,
-    VersionConflict,
 )
 from onrecord.domain.items import StreamCleared
 from onrecord.domain.jsontext import JsonObject
@@ -173,19 +172,18 @@ class OnrecordConversationStore(ConversationStore):
         expected_revision: str | None,
     ) -> None:
         session = self._session(record.conversation_id)
-        while True:
+
+        def write() -> None:
             stored, version = self._record(record.conversation_id)
             if stored is not None and _RECORDS.dump_python(stored, mode="json") == said:
                 return
             if (None if stored is None else stored.revision) != expected_revision:
                 raise ConversationConflict(record.conversation_id)
             kept = self._kept(session, stored, record, {entry.item_id for entry in entries})
-            try:
-                session.record([*kept, *entries], state={_RECORD: said}, expected_version=version)
-            except VersionConflict:
-                continue
+            session.record([*kept, *entries], state={_RECORD: said}, expected_version=version)
             self._know(record)
-            return
+
+        until_first(write)
 
     def _kept(
         self,
@@ -212,15 +210,14 @@ class OnrecordConversationStore(ConversationStore):
 
     def _delete(self, conversation_id: str, expected_revision: str) -> None:
         session = self._session(conversation_id)
-        while True:
+
+        def delete() -> None:
             stored, version = self._record(conversation_id)
             if stored is None or stored.revision != expected_revision:
                 raise ConversationConflict(conversation_id)
-            try:
-                session.events.append([StreamCleared(framework=FRAMEWORK, whole=True)], version)
-            except VersionConflict:
-                continue
-            return
+            session.events.append([StreamCleared(framework=FRAMEWORK, whole=True)], version)
+
+        until_first(delete)
 
     def _history(
         self, head_id: str, limit: int | None, origin: str | None = None

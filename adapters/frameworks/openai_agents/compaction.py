@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from onrecord.adapters.frameworks.openai_agents.branches import Branches
 from onrecord.adapters.frameworks.openai_agents.stored_session import StoredSession, items_of
-from onrecord.adapters.frameworks.session import NewItem
-from onrecord.domain.errors import VersionConflict
+from onrecord.adapters.frameworks.session import NewItem, until_first
 from onrecord.projections.frameworks.current_items import HeldItem
 
 if TYPE_CHECKING:
@@ -58,18 +57,18 @@ def _replace(
     if not suffix:
         return False
     new = [NewItem(dict(item)) for item in output]
-    while True:
+
+    def replace() -> bool:
         loaded = branches.load(branch, len(suffix) if prune is None else None)
         if loaded.items[-len(suffix) :] != suffix:
             return False
         pruned = 0 if prune is None else _pruned(loaded.items[: -len(suffix)], prune)
         first, last = pruned + 1, suffix[0].version - 1
         kept = [(first, last)] if first <= last else []
-        try:
-            branches.replace(kept, new, branch=branch, expected_version=loaded.version)
-        except VersionConflict:
-            continue
+        branches.replace(kept, new, branch=branch, expected_version=loaded.version)
         return True
+
+    return until_first(replace)
 
 
 def _pruned(prefix: tuple[HeldItem, ...], prune: Callable[[TResponseInputItem], bool]) -> int:
