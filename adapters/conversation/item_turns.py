@@ -38,8 +38,9 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Told
 from onrecord.projections.api import known_api
 from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
+from onrecord.projections.frameworks.framework import StreamItems
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
-from onrecord.projections.frameworks.readings import reading_of
+from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.history.amendments import amended
 from onrecord.projections.history.history import History, Missing, Note
 from onrecord.projections.history.turns import history
@@ -162,7 +163,9 @@ class _Items:
             return self._whole(HeldItem(version, event.item)).item
 
         redacted = {version for _, version in amended(events).redactions}
-        reading = reading_of(framework, items, current.state, item_at, redacted)
+        reading = framework_of(framework).read_items(
+            StreamItems(items, current.state, item_at, redacted)
+        )
         if reading is None:
             why = f"an item of {framework}, whose items are not read as turns"
             return StreamTurns([], {}, [Unread(item.version, why) for item in items])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem, until_first
@@ -16,6 +16,7 @@ from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import CorruptRecord, NotInstalled
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.ag2 import AG2
 from onrecord.projections.frameworks.current_items import HeldItem
 
 try:
@@ -25,8 +26,6 @@ try:
     from ag2.events._serialization import deserialize_value, serialize_value
 except ImportError as exc:
     raise NotInstalled("the storage of AG2", "ag2", "ag2") from exc
-
-FRAMEWORK: Final = "ag2"
 
 
 class OnrecordStorage:
@@ -38,7 +37,7 @@ class OnrecordStorage:
     def __init__(self, store: Store) -> None:
         """Keep histories in a store; close that when done."""
         self._store = store
-        self._sessions = Sessions(store, FRAMEWORK)
+        self._sessions = Sessions(store, AG2.name)
 
     def conversation_key(self, stream_id: StreamId | str) -> str:
         """Return the key of the conversation that a stream is: `Store` and the commands take it."""

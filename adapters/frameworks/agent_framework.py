@@ -15,6 +15,7 @@ from onrecord.adapters.frameworks.session import ItemSession, NewItem, until_fir
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import CorruptRecord, NotInstalled
+from onrecord.projections.frameworks.agent_framework import AGENT_FRAMEWORK
 from onrecord.projections.frameworks.current_items import HeldItem
 
 try:
@@ -25,7 +26,6 @@ try:
 except ImportError as exc:
     raise NotInstalled("the history provider", "agent_framework", "agent-framework") from exc
 
-FRAMEWORK: Final = "agent-framework"
 _EXCLUDED: Final = "_excluded"
 
 
@@ -66,7 +66,7 @@ class OnrecordHistoryProvider(HistoryProvider):
         )
         self.skip_excluded = skip_excluded
         self._store = store
-        self._sessions = Sessions(store, FRAMEWORK)
+        self._sessions = Sessions(store, AGENT_FRAMEWORK.name)
 
     def conversation_key(self, session_id: str | None) -> str:
         """Return the key of the conversation that a session is: `Store` and the commands take it."""

@@ -20,11 +20,11 @@ from onrecord.adapters.frameworks.sessions import SessionEntry, Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, NotInstalled
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.claude import CLAUDE
 from onrecord.projections.members import member, nonempty_text
 
 T = TypeVar("T")
 
-FRAMEWORK: Final = "claude-agent-sdk"
 _MOST_SUMMARIES: Final = 1024
 """Summaries that a process keeps: another one is folded from its session again."""
 
@@ -63,7 +63,7 @@ class ClaudeSessionStore:
     def __init__(self, store: Store) -> None:
         """Keep sessions in a store; close that when done."""
         self._store = store
-        self._sessions = Sessions(store, FRAMEWORK)
+        self._sessions = Sessions(store, CLAUDE.name)
         self._summaries: OrderedDict[tuple[str, ...], _Summary] = OrderedDict()
 
     async def append(self, key: SessionKey, entries: list[JsonObject]) -> None:

@@ -25,6 +25,7 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.items import StreamCleared
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.pydantic_ai import PYDANTIC_AI
 
 try:
     from pydantic import TypeAdapter
@@ -41,7 +42,6 @@ except ModuleNotFoundError as exc:
 
 T = TypeVar("T")
 
-FRAMEWORK: Final = "pydantic-ai"
 _RECORD: Final = "record"
 _MOST_HEADS: Final = 10_000
 """Entries of which a process knows the conversation: for another one all are searched."""
@@ -60,7 +60,7 @@ class OnrecordConversationStore(ConversationStore):
     def __init__(self, store: Store) -> None:
         """Keep conversations in a store; close that when done."""
         self._store = store
-        self._sessions = Sessions(store, FRAMEWORK)
+        self._sessions = Sessions(store, PYDANTIC_AI.name)
         self._conversations: OrderedDict[str, str] = OrderedDict()
 
     def conversation_key(self, conversation_id: str) -> str:
@@ -215,7 +215,7 @@ class OnrecordConversationStore(ConversationStore):
             stored, version = self._record(conversation_id)
             if stored is None or stored.revision != expected_revision:
                 raise ConversationConflict(conversation_id)
-            session.events.append([StreamCleared(framework=FRAMEWORK, whole=True)], version)
+            session.events.append([StreamCleared(framework=PYDANTIC_AI.name, whole=True)], version)
 
         until_first(delete)
 

@@ -14,13 +14,19 @@ from typing import Any, Final, NamedTuple, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import (
+    Framework,
+    ItemUsage,
+    StreamItems,
+    token_counts,
+)
 from onrecord.projections.frameworks.item_messages import (
     ItemContents,
     ItemMessage,
     Reading,
     Unread,
 )
-from onrecord.projections.members import member, members_of, nonempty_text, standard_base64
+from onrecord.projections.members import member, members_of, nonempty_text, standard_base64, text
 
 API: Final = "gemini"
 
@@ -40,14 +46,14 @@ _BYTES: Final = ("data", "thought_signature")
 _LETTER: Final = re.compile("_([a-z])")
 
 
-def read_items(items: Sequence[HeldItem]) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return the contents of the events that count.
 
     A tool that takes long answers twice: its last answer stands in the place of the first.
     """
     events: list[HeldItem] = []
     unread: list[Unread] = []
-    for held in _without_rewound(items):
+    for held in _without_rewound(stream.items):
         if why := _why_unread(held.item):
             unread.append(Unread(held.version, why))
         else:
@@ -292,3 +298,25 @@ def _last_answers(
             else:
                 first[answered] = number, place
     return last
+
+
+def _usages(event: JsonObject) -> Iterator[ItemUsage]:
+    counts = token_counts(event.get("usage_metadata", event.get("usageMetadata")))
+    thought = counts("thoughts_token_count", "thoughtsTokenCount")
+    yield ItemUsage(
+        answer=None,
+        model=text(event.get("model_version", event.get("modelVersion"))),
+        input_tokens=counts("prompt_token_count", "promptTokenCount")
+        + counts("tool_use_prompt_token_count", "toolUsePromptTokenCount"),
+        output_tokens=counts("candidates_token_count", "candidatesTokenCount") + thought,
+        cached_tokens=counts("cached_content_token_count", "cachedContentTokenCount"),
+        reasoning_tokens=thought,
+    )
+
+
+ADK: Final = Framework(
+    name="google-adk",
+    read_items=read_items,
+    read_item=read_item,
+    read_usages=_usages,
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import (
@@ -13,18 +14,23 @@ from onrecord.projections.frameworks.chat_messages import (
     result,
     text,
 )
-from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import (
+    Framework,
+    ItemUsage,
+    StreamItems,
+    token_counts,
+)
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
 from onrecord.projections.members import member, nonempty_text, objects
 
 
-def read_items(items: Sequence[HeldItem]) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return what the events of a history say.
 
     Calls stand in the response that makes them, and results in the event that has all of a round: events
     that have one of them alone say nothing more.
     """
-    spelled = ((held.version, held.item) for held in items)
+    spelled = ((held.version, held.item) for held in stream.items)
     return reading(spelled, _read, response_id="response_id", left_out_as="an event of AG2")
 
 
@@ -95,3 +101,37 @@ def _kind(event: object) -> str:
     """Return the name of an event's class, without its module."""
     path = member(event, "__event__")
     return path.rpartition(".")[2] if isinstance(path, str) else "of no known class"
+
+
+_CACHE_BESIDE: Final = ("anthropic", "bedrock")
+_THOUGHT_BESIDE: Final = ("gemini", "google")
+"""Providers of AG2 whose counts it hands on where they stand beside each other."""
+
+
+def _usages(event: JsonObject) -> Iterator[ItemUsage]:
+    # Tokens have events of their own. Responses repeat them, and a compaction keeps them once more.
+    if _kind(event) != "UsageEvent":
+        return
+    counts = token_counts(member(event.get("usage"), "data"))
+    provider = event.get("provider")
+    cached = counts("cache_read_input_tokens")
+    written, thought = counts("cache_creation_input_tokens"), counts("thinking_tokens")
+    yield ItemUsage(
+        answer=repr(event.get("created_at")),
+        model=nonempty_text(event.get("model")) or "",
+        input_tokens=counts("prompt_tokens")
+        + (cached + written if provider in _CACHE_BESIDE else 0),
+        output_tokens=counts("completion_tokens") + (thought if provider in _THOUGHT_BESIDE else 0),
+        cached_tokens=cached,
+        cache_write_tokens=written,
+        reasoning_tokens=thought,
+    )
+
+
+AG2: Final = Framework(
+    name="ag2",
+    read_items=read_items,
+    read_item=read_item,
+    read_usages=_usages,
+    about=about,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
@@ -16,16 +16,21 @@ from onrecord.projections.frameworks.chat_messages import (
     text,
     type_name,
 )
-from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import (
+    Framework,
+    ItemUsage,
+    StreamItems,
+    token_counts,
+)
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
 from onrecord.projections.members import list_of, member
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
 
-def read_items(items: Sequence[HeldItem]) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return what the messages of a session say."""
-    spelled = ((held.version, held.item) for held in items)
+    spelled = ((held.version, held.item) for held in stream.items)
     return reading(spelled, _read, response_id="message_id", left_out_as="a part of a message")
 
 
@@ -81,3 +86,25 @@ def _own(role: str, parts: list[JsonObject], calls: list[JsonObject]) -> JsonObj
     if role in ("assistant", "tool"):
         return answer(said, calls) if role == "assistant" else None
     return {"role": role, "content": said} if said else None
+
+
+def _usages(message: JsonObject) -> Iterator[ItemUsage]:
+    for content in list_of(message.get("contents")):
+        counts = token_counts(member(content, "usage_details"))
+        yield ItemUsage(
+            answer=None,
+            model="",
+            input_tokens=counts("input_token_count"),
+            output_tokens=counts("output_token_count"),
+            cached_tokens=counts("cache_read_input_token_count"),
+            cache_write_tokens=counts("cache_creation_input_token_count"),
+            reasoning_tokens=counts("reasoning_output_token_count"),
+        )
+
+
+AGENT_FRAMEWORK: Final = Framework(
+    name="agent-framework",
+    read_items=read_items,
+    read_item=read_item,
+    read_usages=_usages,
+)

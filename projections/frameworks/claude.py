@@ -7,11 +7,17 @@ entry a block; tools that ran in parallel leave it with branches, which belong t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import (
+    Framework,
+    ItemUsage,
+    StreamItems,
+    token_counts,
+)
 from onrecord.projections.frameworks.item_messages import (
     ItemContents,
     ItemMessage,
@@ -19,7 +25,7 @@ from onrecord.projections.frameworks.item_messages import (
     Unread,
     ids_among,
 )
-from onrecord.projections.members import member, members_of, objects
+from onrecord.projections.members import member, members_of, nonempty_text, objects, text
 
 API: Final = "anthropic-messages"
 
@@ -30,12 +36,12 @@ _BESIDE: Final = ("isSidechain", "teamName")
 """What marks entries of other agents, which are no part of the session's own messages."""
 
 
-def read_items(items: Sequence[HeldItem]) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return the messages on the way to the last one; the blocks of an answer are one message."""
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
     answers: dict[str, int] = {}
-    for held in _told(items):
+    for held in _told(stream.items):
         if held.item.get("isVisibleInTranscriptOnly") is True:
             continue
         if why := _why_unread(held.item):
@@ -186,3 +192,28 @@ def _ids(entries: Iterable[JsonObject], kind: str, name: str) -> Iterable[str]:
             found = block.get(name)
             if block.get("type") == kind and isinstance(found, str):
                 yield found
+
+
+def _usages(entry: JsonObject) -> Iterator[ItemUsage]:
+    # An answer has an entry a block, each with the counts so far, under the id of its message.
+    message = members_of(entry.get("message"))
+    counts = token_counts(message.get("usage"))
+    if entry.get("type") == "assistant":
+        written, cached = counts("cache_creation_input_tokens"), counts("cache_read_input_tokens")
+        yield ItemUsage(
+            answer=nonempty_text(message.get("id")),
+            model=text(message.get("model")),
+            input_tokens=counts("input_tokens") + written + cached,
+            output_tokens=counts("output_tokens"),
+            cached_tokens=cached,
+            cache_write_tokens=written,
+        )
+
+
+CLAUDE: Final = Framework(
+    name="claude-agent-sdk",
+    read_items=read_items,
+    read_item=read_item,
+    read_usages=_usages,
+    about=about,
+)

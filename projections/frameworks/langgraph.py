@@ -14,9 +14,17 @@ from onrecord.projections.frameworks.checkpoints import (
     ListMembers,
     WritesItem,
     is_list,
-    read_item,
+)
+from onrecord.projections.frameworks.checkpoints import (
+    read_item as read_saved,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import (
+    Framework,
+    ItemUsage,
+    StreamItems,
+    token_counts,
+)
 from onrecord.projections.frameworks.item_messages import (
     ItemContents,
     ItemMessage,
@@ -25,30 +33,30 @@ from onrecord.projections.frameworks.item_messages import (
 )
 from onrecord.projections.frameworks.langchain_messages import (
     answer_ids,
+    message_members,
     parts_left_out,
     read_message,
 )
 from onrecord.projections.frameworks.shared_values import REDACTED, ItemAt, restored, without
-from onrecord.projections.members import objects
+from onrecord.projections.members import members_of, nonempty_text, objects, text
 
 _CHANNEL: Final = "messages"
 _OTHERWISE: Final = (CorruptRecord, LookupError, TypeError, ValueError, AttributeError)
 """What goes wrong where an item is not as LangGraph's saver writes it."""
 
 
-def read_items(
-    items: Sequence[HeldItem], item_at: ItemAt, redacted: Collection[int] = ()
-) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return the messages of the latest checkpoint, each with the version of the item that brought it.
 
-    What the items at `redacted` versions say is left out, though later lists go on from it.
+    What redacted items said is left out, though later lists go on from it.
     """
-    latest = max(_checkpoints(items), key=lambda each: each[1].checkpoint_id, default=None)
+    latest = max(_checkpoints(stream.items), key=lambda each: each[1].checkpoint_id, default=None)
     if latest is None:
         return Reading(API, ())
     version, checkpoint = latest
     try:
-        every = list(_members(checkpoint.refs(version)[_CHANNEL].at, item_at, redacted))
+        at = checkpoint.refs(version)[_CHANNEL].at
+        every = list(_members(at, stream.item_at, stream.redacted))
     except _OTHERWISE:
         why = f"a checkpoint whose channel `{_CHANNEL}` cannot be read"
         return Reading(API, (), (Unread(version, why),))
@@ -70,7 +78,7 @@ def read_items(
 def _checkpoints(items: Sequence[HeldItem]) -> Iterator[tuple[int, CheckpointItem]]:
     for held in items:
         try:
-            item = read_item(held.item)
+            item = read_saved(held.item)
         except CorruptRecord:
             continue
         if isinstance(item, CheckpointItem):
@@ -105,7 +113,7 @@ def _recorded_members(
 
 def _value(version: int, item_at: ItemAt, redacted: Collection[int]) -> JsonObject | None:
     item = item_at(version)
-    checkpoint = None if item is None else read_item(item)
+    checkpoint = None if item is None else read_saved(item)
     if not isinstance(checkpoint, CheckpointItem):
         raise LookupError(version)  # noqa: TRY004
     value = checkpoint.values[_CHANNEL]
@@ -131,7 +139,7 @@ def new_messages(item: JsonObject) -> list[JsonObject]:
     The input of a graph is written by its first task, and lists of checkpoints hold what was written.
     """
     try:
-        return objects(list(_written(read_item(item))))
+        return objects(list(_written(read_saved(item))))
     except _OTHERWISE:
         return []
 
@@ -148,7 +156,7 @@ def _each(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def read_new(item: JsonObject) -> ItemContents | None:
+def read_item(item: JsonObject) -> ItemContents | None:
     """Return what the messages that an item brings say; None where it brings none."""
     read = map(read_message, new_messages(item))
     return contents([message for message in read if message is not None])
@@ -157,7 +165,7 @@ def read_new(item: JsonObject) -> ItemContents | None:
 def about(item: JsonObject) -> str:
     """Return in a few words what an item is that brings no messages; empty where that is not known."""
     try:
-        return _about(read_item(item))
+        return _about(read_saved(item))
     except _OTHERWISE:
         return ""
 
@@ -172,3 +180,29 @@ def _about(item: CheckpointItem | WritesItem | None) -> str:
             return f"checkpoint {item.checkpoint_id}" + (f", changed {changed}" if changed else "")
         case _:
             return ""
+
+
+def _usages(item: JsonObject) -> Iterator[ItemUsage]:
+    for message in map(message_members, new_messages(item)):
+        usage = members_of(message.get("usage_metadata"))
+        response = members_of(message.get("response_metadata"))
+        counts, details = token_counts(usage), token_counts(usage.get("input_token_details"))
+        yield ItemUsage(
+            answer=nonempty_text(message.get("id")),
+            model=text(response.get("model_name")) or text(response.get("model")),
+            input_tokens=counts("input_tokens"),
+            output_tokens=counts("output_tokens"),
+            cached_tokens=details("cache_read"),
+            cache_write_tokens=details("cache_creation"),
+            reasoning_tokens=token_counts(usage.get("output_token_details"))("reasoning"),
+        )
+
+
+LANGGRAPH: Final = Framework(
+    name="langgraph",
+    read_items=read_items,
+    read_item=read_item,
+    read_usages=_usages,
+    about=about,
+    prunes=True,
+)

@@ -6,11 +6,10 @@ The SDK gives the items of models that do not speak that API an id that stands f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import Framework, StreamItems
 from onrecord.projections.frameworks.item_messages import (
     ItemContents,
     ItemMessage,
@@ -24,11 +23,11 @@ API: Final = "openai-responses"
 _OF_THE_SDK: Final = "provider_data"
 
 
-def read_items(items: Sequence[HeldItem]) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return the items as they stand in a request."""
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
-    for held in items:
+    for held in stream.items:
         if why := _why_unread(held.item):
             unread.append(Unread(held.version, why))
         else:
@@ -91,3 +90,10 @@ def _text(part: object) -> str:
             return text
         case _:
             return ""
+
+
+OPENAI_AGENTS: Final = Framework(
+    name="openai-agents",
+    read_items=read_items,
+    read_item=read_item,
+)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import (
@@ -18,19 +18,35 @@ from onrecord.projections.frameworks.chat_messages import (
     type_name,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import (
+    Framework,
+    ItemUsage,
+    StreamItems,
+    token_counts,
+)
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading, Unread
-from onrecord.projections.members import list_of, member, members_of, objects, standard_base64
+from onrecord.projections.members import (
+    list_of,
+    member,
+    members_of,
+    nonempty_text,
+    objects,
+    standard_base64,
+)
 
 
-def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
+def read_items(stream: StreamItems) -> Reading:
     """Return what the entries of the history say; those of branches that were left are no part of it."""
-    spelled = ((held.version, members_of(held.item.get("message"))) for held in _line(items, state))
+    spelled = (
+        (held.version, members_of(held.item.get("message")))
+        for held in _line(stream.items, stream.state)
+    )
     read = reading(
         spelled, _read, response_id="provider_response_id", left_out_as="a part of a message"
     )
     others = (
         Unread(held.version, "an item that is no entry")
-        for held in items
+        for held in stream.items
         if not _is_entry(held.item)
     )
     return replace(read, unread=(*others, *read.unread))
@@ -138,3 +154,25 @@ def _content(entry: object) -> JsonObject | None:
 def _kind(part: object) -> str:
     members = members_of(part)
     return type_name(members.get("part_kind", members.get("kind")))
+
+
+def _usages(entry: JsonObject) -> Iterator[ItemUsage]:
+    message = members_of(entry.get("message"))
+    counts = token_counts(message.get("usage"))
+    yield ItemUsage(
+        answer=None,
+        model=nonempty_text(message.get("model_name")) or "",
+        input_tokens=counts("input_tokens"),
+        output_tokens=counts("output_tokens"),
+        cached_tokens=counts("cache_read_tokens"),
+        cache_write_tokens=counts("cache_write_tokens"),
+        reasoning_tokens=counts("output_reasoning_tokens"),
+    )
+
+
+PYDANTIC_AI: Final = Framework(
+    name="pydantic-ai",
+    read_items=read_items,
+    read_item=read_item,
+    read_usages=_usages,
+)

@@ -25,7 +25,7 @@ from onrecord.domain.items import ItemRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, outcome_of, parts_of
 from onrecord.projections.frameworks.item_messages import Speaker
-from onrecord.projections.frameworks.readings import about_item, contents_of
+from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.timeline_text import Mark, Told, aside
 
@@ -143,9 +143,10 @@ _NO_RESPONSE: Final = UUID(int=0)
 
 def item_rows(event: ItemRecorded, version: int, calls: Calls) -> Iterator[Told]:
     """Yield what an item says; what it is where it says nothing, its JSON where that is not known."""
-    contents = contents_of(event.framework, _readable(event.item))
+    framework = framework_of(event.framework)
+    contents = framework.read_item(_readable(event.item))
     if contents is None:
-        about = about_item(event.framework, event.item)
+        about = framework.about(event.item)
         told = aside(event)
         yield replace(told, text=f"{_place(event)}{about}") if about else told
         return

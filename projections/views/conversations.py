@@ -25,8 +25,8 @@ from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.views.item_summary import item_summary
-from onrecord.projections.views.item_usage import usages_in
 from onrecord.projections.views.texts import documents_in, members_of, said, title_of
 from onrecord.projections.views.usage import count_of, name_of
 from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, members_in, storable
@@ -196,7 +196,7 @@ def _name(names: _Names, plain: JsonObject) -> None:
         if plain.get(member):
             names[column].add(name_of(plain[member]))
     if "item" in plain and "beside" not in plain:
-        used = usages_in(plain["framework"], plain["item"])
+        used = framework_of(plain["framework"]).usages(plain["item"])
         names["models"].update(name_of(usage.model) for usage in used if usage.model)
 
 

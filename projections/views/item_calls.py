@@ -13,7 +13,7 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
-from onrecord.projections.frameworks.readings import contents_of
+from onrecord.projections.frameworks.registry import framework_of
 
 
 def calls_in(members: JsonObject) -> Iterator[tuple[str, JsonObject]]:
@@ -21,7 +21,7 @@ def calls_in(members: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 
     `members` are those of an item's event. One that is kept beside its stream says nothing.
     """
-    contents = contents_of(members["framework"], members["item"])
+    contents = framework_of(members["framework"]).read_item(members["item"])
     if contents is None or "beside" in members:
         return
     for value in contents.blocks:

@@ -10,7 +10,7 @@ from onrecord.domain.content import Document, ServerToolCall, Text, ToolCall
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, parts_of
 from onrecord.projections.frameworks.item_messages import ItemContents
-from onrecord.projections.frameworks.readings import contents_of
+from onrecord.projections.frameworks.registry import framework_of
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ def item_summary(members: JsonObject) -> ItemSummary:
 
     Nothing where nothing is known of it, or where it is kept beside its stream.
     """
-    contents = contents_of(members["framework"], members["item"])
+    contents = framework_of(members["framework"]).read_item(members["item"])
     return ItemSummary() if contents is None or "beside" in members else _summed(contents)
 
 

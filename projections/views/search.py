@@ -27,7 +27,7 @@ from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of
-from onrecord.projections.frameworks.readings import contents_of
+from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.history.timeline_text import Speaker, compact
 from onrecord.projections.views.texts import (
     MOST_BYTES,
@@ -259,7 +259,7 @@ def _annotation(members: JsonObject) -> _Read:
 
 def _item(members: JsonObject) -> _Read:
     """Read an item of a framework: what its blocks say, and the tool that it calls, if that is one."""
-    contents = contents_of(members["framework"], members["item"])
+    contents = framework_of(members["framework"]).read_item(members["item"])
     if contents is None:
         return _Read("record", "")
     read = [_block(contents.api, value) for value in contents.blocks]

@@ -36,9 +36,10 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
+from onrecord.projections.frameworks.framework import ItemUsage
+from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.history.responses import plain_of
 from onrecord.projections.members import member, token_count
-from onrecord.projections.views.item_usage import ItemUsage, usages_in
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 # What providers say of tokens beside the two counts that every response has; `Api.usage` of each
@@ -245,7 +246,7 @@ def _told(event: RecordedEvent) -> tuple[ItemUsage, ...]:
     plain = _plain(event) if event.type == _ITEM else {}
     if not plain or "beside" in plain:
         return ()
-    return tuple(usages_in(plain["framework"], plain["item"]))
+    return tuple(framework_of(plain["framework"]).usages(plain["item"]))
 
 
 def _place(batch: EventBatch, event: RecordedEvent, usage: ItemUsage) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.registry import framework_of
 
 ITEMS: Final = "00000000-0000-0000-0000-000000000001"
 """The line of items: no side branch has this id."""
@@ -85,11 +86,6 @@ def _first_difference(before: Sequence[Segment], now: Sequence[Segment]) -> int 
     return longer[0].after + 1 if longer else None
 
 
-_PRUNING: Final = frozenset({"langgraph"})
-"""Frameworks that replace what they no longer need: a thread still has the messages of a checkpoint
-that was pruned."""
-
-
 def removed_ranges(name: str, version: int, members: JsonObject) -> Iterator[tuple[int, int]]:
     """Yield the versions whose items are no part of the main stream behind an event: after, until.
 
@@ -101,7 +97,7 @@ def removed_ranges(name: str, version: int, members: JsonObject) -> Iterator[tup
         case "item.withdrawn":
             if 0 < members["version"] < version:
                 yield members["version"] - 1, members["version"]
-        case "items.replaced" if members["framework"] in _PRUNING:
+        case "items.replaced" if framework_of(members["framework"]).prunes:
             return
         case "items.replaced":
             after = 0

@@ -21,9 +21,9 @@ from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded, ItemWithdrawn, StatePut, StreamCleared
 from onrecord.projections.frameworks.branch_items import ORIGIN, BranchItems, Origin
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.openai_agents import OPENAI_AGENTS
 from onrecord.projections.frameworks.openai_turns import is_prompt, turns_of
 
-FRAMEWORK: Final = "openai-agents"
 MAIN: Final = "main"
 
 
@@ -164,7 +164,7 @@ class Branches:
             before = _begin_of(turn, read)
             branch = self._unused_name(name, turn, read.version)
             origin = StatePut(
-                framework=FRAMEWORK,
+                framework=OPENAI_AGENTS.name,
                 stream=branch,
                 key=ORIGIN,
                 value=Origin(read.stream, before).value(),
@@ -235,7 +235,7 @@ class Branches:
         def read(held: Stream) -> _Read:
             version = held.head().version
             name = self._resolved(held, version) if branch is None else branch
-            current = BranchItems(FRAMEWORK, _stream_of(name), last)
+            current = BranchItems(OPENAI_AGENTS.name, _stream_of(name), last)
             if not current.is_complete:
                 for at, event in backwards(held, version, last):
                     current.take(at, event)
@@ -316,7 +316,7 @@ def _everything(held: Stream) -> _ItemEvents:
 
 def _folded(name: str, told: _ItemEvents) -> Branch | None:
     """Return a branch; None where it is not there. The main one always is."""
-    current = BranchItems(FRAMEWORK, _stream_of(name))
+    current = BranchItems(OPENAI_AGENTS.name, _stream_of(name))
     for version, event in reversed(told.events):
         current.take(version, event)
     if name != MAIN and not (current.begun or current.items):
@@ -328,7 +328,7 @@ def _folded(name: str, told: _ItemEvents) -> Branch | None:
 def _names(events: Iterable[Event]) -> Iterator[str]:
     """Yield the names of all branches that ever were, in the order in which they began."""
     for event in events:
-        if isinstance(event, ItemRecorded | StatePut) and event.framework == FRAMEWORK:
+        if isinstance(event, ItemRecorded | StatePut) and event.framework == OPENAI_AGENTS.name:
             yield event.stream or MAIN
 
 

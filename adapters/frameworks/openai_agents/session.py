@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-from onrecord.adapters.frameworks.openai_agents.branches import FRAMEWORK, Branch
+from onrecord.adapters.frameworks.openai_agents.branches import Branch
 from onrecord.adapters.frameworks.openai_agents.compaction import (
     CompactionSnapshot,
     compaction_snapshot,
@@ -36,6 +36,7 @@ from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, NotInstalled
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.openai_agents import OPENAI_AGENTS
 from onrecord.projections.frameworks.openai_turns import (
     Turn,
     message_type,
@@ -91,7 +92,7 @@ class OnrecordSession:
         """
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or SessionSettings())
-        self.conversation_key = Sessions(store, FRAMEWORK).key(session_id)
+        self.conversation_key = Sessions(store, OPENAI_AGENTS.name).key(session_id)
         self._store_for = store_for
         self._session = stored_session(store, session_id)
         self._sessions: WeakKeyDictionary[Store, StoredSession] = WeakKeyDictionary()

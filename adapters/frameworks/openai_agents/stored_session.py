@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from onrecord.adapters.frameworks.awaiting import settled
-from onrecord.adapters.frameworks.openai_agents.branches import FRAMEWORK, Branches
+from onrecord.adapters.frameworks.openai_agents.branches import Branches
 from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.inputs.arguments import kind_of, several
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidContent
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.openai_agents import OPENAI_AGENTS
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -33,7 +34,7 @@ class StoredSession(NamedTuple):
 
 def stored_session(store: Store, session_id: str) -> StoredSession:
     """Return the session of an id in a store."""
-    return StoredSession(store, Branches(Sessions(store, FRAMEWORK).session(session_id)))
+    return StoredSession(store, Branches(Sessions(store, OPENAI_AGENTS.name).session(session_id)))
 
 
 def new_items(given: object) -> list[NewItem]:

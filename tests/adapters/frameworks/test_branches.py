@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.frameworks.openai_agents.branches import FRAMEWORK, MAIN, Branches
+from onrecord.adapters.frameworks.openai_agents.branches import MAIN, Branches
 from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.log import Backend
+from onrecord.projections.frameworks.openai_agents import OPENAI_AGENTS
 from tests.adapters.frameworks.counted_reads import counted_reads
 from tests.adapters.frameworks.sessions_places import store_of
 
@@ -22,7 +23,7 @@ def store(backend: Backend, tmp_path: Path) -> Store:
 
 
 def branches_of(store: Store) -> Branches:
-    return Branches(Sessions(store, FRAMEWORK).session("one"))
+    return Branches(Sessions(store, OPENAI_AGENTS.name).session("one"))
 
 
 def prompt(text: str) -> NewItem:

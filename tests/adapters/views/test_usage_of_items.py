@@ -10,7 +10,7 @@ import pytest
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.items import ItemRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.views.item_usage import usages_in
+from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.views.usage import COUNTS, USAGE
 from tests.adapters.frameworks.written_histories import (
     HISTORIES,
@@ -209,4 +209,4 @@ def test_what_names_no_tokens_is_no_answer(rows: RowStore) -> None:
     ],
 )
 def test_what_is_no_count_is_not_counted(framework: str, spelled: JsonObject) -> None:
-    assert list(usages_in(framework, spelled)) == []
+    assert list(framework_of(framework).usages(spelled)) == []

@@ -26,7 +26,8 @@ import onrecord
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.frameworks.adk import OnrecordSessionService
-from onrecord.projections.frameworks.adk import read_items
+from onrecord.projections.frameworks.adk import ADK, read_items
+from onrecord.projections.frameworks.framework import StreamItems
 from tests.adapters.frameworks.written_sessions import APIS, complaints
 
 ONE: dict[str, Any] = {"app_name": "desk", "user_id": "ana", "session_id": "one"}
@@ -214,7 +215,7 @@ async def test_a_session_says_what_adk_would_send_of_it(
     session, conversation = await appended(sqlite_store, *copies)
     sent = adk_contents._get_contents(None, session.events, "desk", preserve_function_call_ids=True)
     expected = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in sent]
-    items = Sessions(sqlite_store, "google-adk").session("session", *ONE.values()).load().items
-    messages = [message.value for message in read_items(items).messages]
+    items = Sessions(sqlite_store, ADK.name).session("session", *ONE.values()).load().items
+    messages = [message.value for message in read_items(StreamItems(items)).messages]
     assert _parts(messages) == _parts(expected)
     must_go_on_everywhere(conversation)

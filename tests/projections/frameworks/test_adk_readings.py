@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.adk import read_item, read_items
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import StreamItems
 from onrecord.projections.frameworks.item_messages import Reading
 
 
@@ -45,12 +46,11 @@ def rewind(invocation: str) -> JsonObject:
 
 def read(*events: JsonObject) -> Reading:
     """Read events that were recorded at the versions from 2 on, a second after each other."""
-    return read_items(
-        [
-            HeldItem(version, {"timestamp": float(version), **event})
-            for version, event in enumerate(events, start=2)
-        ]
-    )
+    items = [
+        HeldItem(version, {"timestamp": float(version), **event})
+        for version, event in enumerate(events, start=2)
+    ]
+    return read_items(StreamItems(items))
 
 
 def texts(reading: Reading) -> list[str]:

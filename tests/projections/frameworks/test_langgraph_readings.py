@@ -8,6 +8,7 @@ import pytest
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import StreamItems
 from onrecord.projections.frameworks.langchain_messages import parts_left_out, read_message
 from onrecord.projections.frameworks.langgraph import read_items
 
@@ -52,7 +53,7 @@ THREAD: dict[int, JsonObject] = {
 
 def read(items: dict[int, JsonObject], *held: int) -> list[tuple[tuple[int, ...], Any]]:
     current = [HeldItem(version, items[version]) for version in held or items]
-    reading = read_items(current, items.get)
+    reading = read_items(StreamItems(current, item_at=items.get))
     assert reading.unread == ()
     return [(each.versions, each.value) for each in reading.messages]
 
@@ -102,7 +103,7 @@ def test_a_value_that_is_no_list_of_members_is_read_whole() -> None:
     ],
 )
 def test_what_cannot_be_read_is_told(item: JsonObject) -> None:
-    reading = read_items([HeldItem(2, item)], {2: item}.get)
+    reading = read_items(StreamItems([HeldItem(2, item)], item_at={2: item}.get))
     assert (reading.messages, [each.version for each in reading.unread]) == ((), [2])
 
 
@@ -134,7 +135,9 @@ def test_a_message_stands_where_a_list_refers_to_it_too() -> None:
 def test_what_a_redacted_item_said_is_in_no_later_list(
     redacted: int, left: list[tuple[tuple[int, ...], Any]]
 ) -> None:
-    reading = read_items([HeldItem(5, REFERRING[5])], REFERRING.get, {redacted})
+    reading = read_items(
+        StreamItems([HeldItem(5, REFERRING[5])], item_at=REFERRING.get, redacted={redacted})
+    )
     assert [(each.versions, each.value) for each in reading.messages] == left
     at = 2 if redacted == 2 else 4
     assert reading.unread == ((at, "a message that was redacted"),)

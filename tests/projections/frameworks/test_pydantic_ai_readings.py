@@ -8,6 +8,7 @@ import pytest
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.framework import StreamItems
 from onrecord.projections.frameworks.item_messages import Reading
 from onrecord.projections.frameworks.pydantic_ai import read_items
 
@@ -22,7 +23,7 @@ def entry(entry_id: Any, parent_id: Any, said: str) -> JsonObject:
 
 def read(head_id: Any, *entries: JsonObject) -> Reading:
     items = [HeldItem(version, item) for version, item in enumerate(entries, 2)]
-    return read_items(items, {"record": {"head_id": head_id}})
+    return read_items(StreamItems(items, {"record": {"head_id": head_id}}))
 
 
 def texts(reading: Reading) -> list[str]:
