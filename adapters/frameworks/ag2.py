@@ -51,7 +51,7 @@ class OnrecordStorage:
     async def get_history(self, stream_id: StreamId) -> Iterable[BaseEvent]:
         """Return the events of a stream, in order."""
         loaded = await settled(self._store, self._session(stream_id).load)
-        return [_event_of(held) for held in loaded.items]
+        return [_event_of(item) for item in loaded.items]
 
     async def set_history(self, stream_id: StreamId, events: Iterable[BaseEvent]) -> None:
         """Let a stream have other events; the record keeps those that it had.
@@ -82,9 +82,9 @@ def _replace(session: ItemSession, items: Sequence[NewItem]) -> None:
     until_first(replace)
 
 
-def _common_prefix(held: Sequence[HeldItem], items: Sequence[NewItem]) -> int:
+def _common_prefix(before: Sequence[HeldItem], items: Sequence[NewItem]) -> int:
     same = 0
-    for one, other in zip(held, items, strict=False):
+    for one, other in zip(before, items, strict=False):
         if one.item != other.item:
             break
         same += 1
@@ -96,12 +96,12 @@ def _item_of(event: BaseEvent) -> NewItem:
     return NewItem(cast("JsonObject", item))
 
 
-def _event_of(held: HeldItem) -> BaseEvent:
+def _event_of(item: HeldItem) -> BaseEvent:
     """Return an event; CorruptRecord for an item that is none: another program recorded it."""
     try:
-        event: object = deserialize_value(held.item)
+        event: object = deserialize_value(item.item)
     except (AttributeError, ImportError, LookupError, TypeError, ValueError) as exc:
-        raise CorruptRecord(f"the item at version {held.version} is no event") from exc
+        raise CorruptRecord(f"the item at version {item.version} is no event") from exc
     if not isinstance(event, BaseEvent):
-        raise CorruptRecord(f"the item at version {held.version} is no event")
+        raise CorruptRecord(f"the item at version {item.version} is no event")
     return event

@@ -78,7 +78,7 @@ class OnrecordHistoryProvider(HistoryProvider):
         """Return the messages of a session, in order."""
         session = self._session(session_id)
         loaded = await settled(self._store, session.load)
-        messages = [_message_of(held) for held in loaded.items]
+        messages = [_message_of(item) for item in loaded.items]
         if not self.skip_excluded:
             return messages
         return [each for each in messages if not each.additional_properties.get(_EXCLUDED)]
@@ -102,12 +102,12 @@ class OnrecordHistoryProvider(HistoryProvider):
         return (self.source_id,) if session_id is None else (self.source_id, session_id)
 
 
-def _message_of(held: HeldItem) -> Message:
+def _message_of(item: HeldItem) -> Message:
     """Return a message; CorruptRecord for an item that is none: another program recorded it."""
     try:
-        return Message.from_dict(held.item)
+        return Message.from_dict(item.item)
     except (LookupError, TypeError, ValueError) as exc:
-        raise CorruptRecord(f"the item at version {held.version} is no message") from exc
+        raise CorruptRecord(f"the item at version {item.version} is no message") from exc
 
 
 def _save(session: ItemSession, messages: list[Message]) -> None:
@@ -117,7 +117,7 @@ def _save(session: ItemSession, messages: list[Message]) -> None:
     def save() -> None:
         # Of a longer history the overlap is with its end, and one message more tells that it is longer.
         loaded = session.load(last=len(messages) + 1)
-        existing = [_message_of(held) for held in loaded.items]
+        existing = [_message_of(item) for item in loaded.items]
         new = [NewItem(each.to_dict()) for each in filter_new_messages(existing, messages)]
         session.record(new, expected_version=loaded.version)
 

@@ -76,7 +76,7 @@ class ClaudeSessionStore:
         """Return the entries of a session, in order; None where it has none."""
         session, stream = self._session(key), _stream_of(key)
         loaded = await self._settled(partial(session.load, stream))
-        return [held.item for held in loaded.items] or None
+        return [item.item for item in loaded.items] or None
 
     async def list_sessions(self, project_key: str) -> list[JsonObject]:
         """Return the sessions of a project, each with the time of its last entry in epoch milliseconds."""
@@ -139,7 +139,7 @@ class ClaudeSessionStore:
             return None
         project_key, session_id = entry.outer_id
         key = SessionKey(project_key=project_key, session_id=session_id)
-        summary = fold(None, key, [held.item for held in loaded.items])
+        summary = fold(None, key, [item.item for item in loaded.items])
         self._summaries[entry.outer_id] = _Summary(entry.conversation_id, loaded.version, summary)
         while len(self._summaries) > _MOST_SUMMARIES:
             self._summaries.popitem(last=False)

@@ -200,7 +200,7 @@ class OnrecordConversationStore(ConversationStore):
             return []
         if stored is not None and record.head_id in (stored.head_id, *stored.branches):
             return []
-        if any(held.item_id == record.head_id for held in session.load().items):
+        if any(item.item_id == record.head_id for item in session.load().items):
             return []
         try:
             items = self._history(record.head_id, None, record.forked_from)
@@ -226,8 +226,8 @@ class OnrecordConversationStore(ConversationStore):
         for conversation_id in self._holders(head_id, origin):
             session = self._session(conversation_id)
             for last in (None,) if limit is None else (limit + _BESIDE, None):
-                held = (item.item for item in session.load(last=last).items)
-                if (found := _line(held, head_id, limit)) is not None:
+                items = (item.item for item in session.load(last=last).items)
+                if (found := _line(items, head_id, limit)) is not None:
                     return found
         raise KeyError(head_id)
 

@@ -53,11 +53,11 @@ def read_items(stream: StreamItems) -> Reading:
     """
     events: list[HeldItem] = []
     unread: list[Unread] = []
-    for held in _without_rewound(stream.items):
-        if why := _why_unread(held.item):
-            unread.append(Unread(held.version, why))
+    for event in _without_rewound(stream.items):
+        if why := _why_unread(event.item):
+            unread.append(Unread(event.version, why))
         else:
-            events.append(held)
+            events.append(event)
     return Reading(API, tuple(_with_last_answers(_as_compacted(events))), tuple(unread))
 
 
@@ -115,9 +115,9 @@ def _content(event: JsonObject) -> JsonObject | None:
 
 def _seen(role: str, parts: Sequence[object]) -> JsonObject | None:
     """Return a content with those parts that hold something; None where a model is to see none of them."""
-    spelled = [_spelled(part) for part in map(members_of, parts)]
-    held = [part for part in spelled if _holds_any(part, (*_ACTS, *_SAYS, _SIGNATURE))]
-    return {"role": role, "parts": held} if any(map(_is_seen, held)) else None
+    members = map(_spelled, map(members_of, parts))
+    full = [part for part in members if _holds_any(part, (*_ACTS, *_SAYS, _SIGNATURE))]
+    return {"role": role, "parts": full} if any(map(_is_seen, full)) else None
 
 
 def _is_seen(part: JsonObject) -> bool:
@@ -134,8 +134,8 @@ def _spelled(value: Any, name: str = "") -> Any:
         case dict():
             members = cast("JsonObject", value)
             return {
-                _camel(each): held if each in _FREE else _spelled(held, each)
-                for each, held in members.items()
+                _camel(key): each if key in _FREE else _spelled(each, key)
+                for key, each in members.items()
             }
         case list():
             return [_spelled(each) for each in cast("list[Any]", value)]
@@ -166,8 +166,8 @@ def _id(part: JsonObject, kind: str) -> str | None:
 def _without_rewound(items: Sequence[HeldItem]) -> list[HeldItem]:
     """Return the events but those of invocations that were rewound, and the rewinds themselves."""
     begun: dict[object, int] = {}
-    for place, held in enumerate(items):
-        invocation = held.item.get("invocation_id")
+    for place, event in enumerate(items):
+        invocation = event.item.get("invocation_id")
         if isinstance(invocation, str):
             begun.setdefault(invocation, place)
     kept: list[HeldItem] = []
@@ -187,7 +187,7 @@ class _Summary(NamedTuple):
 
     start: float
     end: float
-    held: HeldItem
+    event: HeldItem
 
 
 def _as_compacted(events: list[HeldItem]) -> list[HeldItem]:
@@ -197,22 +197,22 @@ def _as_compacted(events: list[HeldItem]) -> list[HeldItem]:
         return events
     starts = [each.start for each in summaries]
 
-    def is_covered(held: HeldItem) -> bool:
-        at = _time(held)
+    def is_covered(event: HeldItem) -> bool:
+        at = _time(event)
         place = bisect_right(starts, at) - 1
         return place >= 0 and at <= summaries[place].end
 
-    own = [held for held in events if _summary(held) is None]
-    placed = [(_time(held), held.version, held) for held in own if not is_covered(held)]
-    placed += [(each.end, each.held.version, each.held) for each in summaries]
-    kept = [held for _, _, held in sorted(placed, key=lambda each: each[:2])]
-    return _with_calls(kept, [held for held in own if is_covered(held)])
+    own = [event for event in events if _summary(event) is None]
+    placed = [(_time(event), event.version, event) for event in own if not is_covered(event)]
+    placed += [(each.end, each.event.version, each.event) for each in summaries]
+    kept = [event for _, _, event in sorted(placed, key=lambda each: each[:2])]
+    return _with_calls(kept, [event for event in own if is_covered(event)])
 
 
 def _outermost(events: Sequence[HeldItem]) -> list[_Summary]:
     """Return the summaries that no other one contains, by their start; so their ends are in order, too."""
     found = [each for each in map(_summary, events) if each is not None]
-    found.sort(key=lambda each: (each.start, -each.end, -each.held.version))
+    found.sort(key=lambda each: (each.start, -each.end, -each.event.version))
     outermost: list[_Summary] = []
     for each in found:
         if not outermost or each.end > outermost[-1].end:
@@ -220,8 +220,8 @@ def _outermost(events: Sequence[HeldItem]) -> list[_Summary]:
     return outermost
 
 
-def _summary(held: HeldItem) -> _Summary | None:
-    match held.item:
+def _summary(event: HeldItem) -> _Summary | None:
+    match event.item:
         case {
             "actions": {
                 "compaction": {
@@ -230,25 +230,25 @@ def _summary(held: HeldItem) -> _Summary | None:
                 }
             }
         } if start <= end:
-            return _Summary(start, end, held)
+            return _Summary(start, end, event)
         case _:
             return None
 
 
-def _time(held: HeldItem) -> float:
-    at = held.item.get("timestamp")
+def _time(event: HeldItem) -> float:
+    at = event.item.get("timestamp")
     return at if isinstance(at, int | float) else 0.0
 
 
 def _with_calls(kept: Sequence[HeldItem], covered: Sequence[HeldItem]) -> list[HeldItem]:
     """Return the events with the calls that a summary covers, where their answers came behind it."""
-    calls = {each: held for held in covered for each in _ids(held.item, _CALL)}
-    answers = {each: held for held in covered for each in _ids(held.item, _RESPONSE)}
-    told = {each for held in kept for each in _ids(held.item, _CALL)}
-    answered = {each for held in kept for each in _ids(held.item, _RESPONSE)}
+    calls = {each: event for event in covered for each in _ids(event.item, _CALL)}
+    answers = {each: event for event in covered for each in _ids(event.item, _RESPONSE)}
+    told = {each for event in kept for each in _ids(event.item, _CALL)}
+    answered = {each for event in kept for each in _ids(event.item, _RESPONSE)}
     whole: list[HeldItem] = []
-    for held in kept:
-        for call_id in _ids(held.item, _RESPONSE):
+    for event in kept:
+        for call_id in _ids(event.item, _RESPONSE):
             if call_id in calls and call_id not in told:
                 asked = set(_ids(calls[call_id].item, _CALL))
                 told |= asked
@@ -258,7 +258,7 @@ def _with_calls(kept: Sequence[HeldItem], covered: Sequence[HeldItem]) -> list[H
                     if each in answers
                 }
                 whole += [calls[call_id], *(beside[version] for version in sorted(beside))]
-        whole.append(held)
+        whole.append(event)
     return whole
 
 
@@ -268,10 +268,10 @@ def _with_calls(kept: Sequence[HeldItem], covered: Sequence[HeldItem]) -> list[H
 def _with_last_answers(events: Sequence[HeldItem]) -> Iterator[ItemMessage]:
     """Yield the contents, each call with one answer."""
     last = _last_answers(events)
-    for number, held in enumerate(events):
-        content = _content(held.item) or {}
+    for number, event in enumerate(events):
+        content = _content(event.item) or {}
         parts = [
-            last.get((number, place), (held.version, part))
+            last.get((number, place), (event.version, part))
             for place, part in enumerate(content["parts"])
         ]
         told = [each for each in parts if each[1]]
@@ -286,15 +286,15 @@ def _last_answers(
     """Return what stands in the places of answers that came more than once; nothing in those of later ones."""
     first: dict[str, tuple[int, int]] = {}
     last: dict[tuple[int, int], tuple[int, JsonObject]] = {}
-    for number, held in enumerate(events):
-        for place, part in enumerate((_content(held.item) or {"parts": []})["parts"]):
+    for number, event in enumerate(events):
+        for place, part in enumerate((_content(event.item) or {"parts": []})["parts"]):
             if (called := _id(part, _CALL)) is not None:
                 first.pop(called, None)
             if (answered := _id(part, _RESPONSE)) is None:
                 continue
             if answered in first:
-                last[first[answered]] = held.version, part
-                last[number, place] = held.version, {}
+                last[first[answered]] = event.version, part
+                last[number, place] = event.version, {}
             else:
                 first[answered] = number, place
     return last

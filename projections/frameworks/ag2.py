@@ -30,8 +30,8 @@ def read_items(stream: StreamItems) -> Reading:
     Calls stand in the response that makes them, and results in the event that has all of a round: events
     that have one of them alone say nothing more.
     """
-    spelled = ((held.version, held.item) for held in stream.items)
-    return reading(spelled, _read, response_id="response_id", left_out_as="an event of AG2")
+    events = ((event.version, event.item) for event in stream.items)
+    return reading(events, _read, response_id="response_id", left_out_as="an event of AG2")
 
 
 def read_item(event: JsonObject) -> ItemContents | None:

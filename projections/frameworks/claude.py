@@ -41,13 +41,13 @@ def read_items(stream: StreamItems) -> Reading:
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
     answers: dict[str, int] = {}
-    for held in _told(stream.items):
-        if held.item.get("isVisibleInTranscriptOnly") is True:
+    for entry in _told(stream.items):
+        if entry.item.get("isVisibleInTranscriptOnly") is True:
             continue
-        if why := _why_unread(held.item):
-            unread.append(Unread(held.version, why))
-        elif held.item.get("type") in _SPEAKERS:
-            _add(messages, answers, held)
+        if why := _why_unread(entry.item):
+            unread.append(Unread(entry.version, why))
+        elif entry.item.get("type") in _SPEAKERS:
+            _add(messages, answers, entry)
     return Reading(API, tuple(messages), tuple(unread))
 
 
@@ -91,22 +91,22 @@ def _why_unread(entry: JsonObject) -> str | None:
             return None
 
 
-def _add(messages: list[ItemMessage], answers: dict[str, int], held: HeldItem) -> None:
+def _add(messages: list[ItemMessage], answers: dict[str, int], entry: HeldItem) -> None:
     """Add the message of an entry, or its blocks to the answer that they are of."""
-    message: JsonObject = held.item["message"]
+    message: JsonObject = entry.item["message"]
     blocks = _blocks(message["content"])
     answer = message.get("id") if message["role"] == "assistant" else None
     if isinstance(answer, str) and answer in answers:
         at = answers[answer]
         known = messages[at]
-        versions = (*known.versions, *(held.version for _ in blocks))
+        versions = (*known.versions, *(entry.version for _ in blocks))
         value = {**known.value, "content": [*known.value["content"], *blocks]}
         messages[at] = known._replace(versions=versions, value=value)
         return
     if isinstance(answer, str):
         answers[answer] = len(messages)
     content = message["content"] if answer is None else blocks
-    versions = (held.version,) if answer is None else tuple(held.version for _ in blocks)
+    versions = (entry.version,) if answer is None else tuple(entry.version for _ in blocks)
     value = {"role": message["role"], "content": content}
     messages.append(ItemMessage(versions, value, ids_among(answer)))
 
@@ -123,31 +123,31 @@ _Name: TypeAlias = str | int
 
 def _told(items: Sequence[HeldItem]) -> list[HeldItem]:
     """Return the entries on the way to the last message, in the order in which they were recorded."""
-    entries = {_name(held): held for held in items}
+    entries = {_name(entry): entry for entry in items}
     parents = _parents(items)
-    own = [name for name, held in entries.items() if _is_own(held.item)]
+    own = [name for name, entry in entries.items() if _is_own(entry.item)]
     name: object = own[-1] if own else None
     told = set[_Name]()
     while isinstance(name, str | int) and name in entries and name not in told:
         told.add(name)
         name = parents[name]
     told |= _apart(entries, told)
-    return [held for name, held in entries.items() if name in told]
+    return [entry for name, entry in entries.items() if name in told]
 
 
-def _name(held: HeldItem) -> _Name:
-    uuid = held.item.get("uuid")
-    return uuid if isinstance(uuid, str) else held.version
+def _name(entry: HeldItem) -> _Name:
+    uuid = entry.item.get("uuid")
+    return uuid if isinstance(uuid, str) else entry.version
 
 
 def _parents(items: Sequence[HeldItem]) -> dict[_Name, object]:
     """Return the name of each entry's parent; one that names none follows the message before it."""
     parents: dict[_Name, object] = {}
     before: _Name | None = None
-    for held in items:
-        parents[_name(held)] = held.item.get("parentUuid", before)
-        if held.item.get("type") in _SPEAKERS:
-            before = _name(held)
+    for entry in items:
+        parents[_name(entry)] = entry.item.get("parentUuid", before)
+        if entry.item.get("type") in _SPEAKERS:
+            before = _name(entry)
     return parents
 
 
@@ -162,9 +162,9 @@ def _apart(entries: dict[_Name, HeldItem], told: set[_Name]) -> set[_Name]:
     on_the_way = [entries[name].item for name in told]
     answers = {_answer(entry) for entry in on_the_way} - {None}
     others = {
-        name: held.item
-        for name, held in entries.items()
-        if name not in told and not any(held.item.get(mark) for mark in _BESIDE)
+        name: entry.item
+        for name, entry in entries.items()
+        if name not in told and not any(entry.item.get(mark) for mark in _BESIDE)
     }
     blocks = {name for name, entry in others.items() if _answer(entry) in answers}
     spoken = [*on_the_way, *(others[name] for name in blocks)]

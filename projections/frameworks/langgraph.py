@@ -76,13 +76,13 @@ def read_items(stream: StreamItems) -> Reading:
 
 
 def _checkpoints(items: Sequence[HeldItem]) -> Iterator[tuple[int, CheckpointItem]]:
-    for held in items:
+    for item in items:
         try:
-            item = read_saved(held.item)
+            checkpoint = read_saved(item.item)
         except CorruptRecord:
             continue
-        if isinstance(item, CheckpointItem):
-            yield held.version, item
+        if isinstance(checkpoint, CheckpointItem):
+            yield item.version, checkpoint
 
 
 def _members(version: int, item_at: ItemAt, redacted: Collection[int]) -> Iterator[tuple[int, Any]]:

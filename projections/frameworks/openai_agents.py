@@ -27,11 +27,11 @@ def read_items(stream: StreamItems) -> Reading:
     """Return the items as they stand in a request."""
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
-    for held in stream.items:
-        if why := _why_unread(held.item):
-            unread.append(Unread(held.version, why))
+    for item in stream.items:
+        if why := _why_unread(item.item):
+            unread.append(Unread(item.version, why))
         else:
-            messages.append(ItemMessage((held.version,), _sent(held.item), _answer_ids(held.item)))
+            messages.append(ItemMessage((item.version,), _sent(item.item), _answer_ids(item.item)))
     return Reading(API, tuple(messages), tuple(unread))
 
 

@@ -52,10 +52,10 @@ class Turn(NamedTuple):
 def turns_of(items: Iterable[HeldItem]) -> list[Turn]:
     """Return the turns of a history."""
     turns: list[list[HeldItem]] = [[]]
-    for held in items:
-        if is_prompt(held.item):
+    for item in items:
+        if is_prompt(item.item):
             turns.append([])
-        turns[-1].append(held)
+        turns[-1].append(item)
     return [Turn(number, tuple(turn)) for number, turn in enumerate(turns) if turn]
 
 
@@ -97,9 +97,9 @@ def tool_counts(turn: Turn) -> list[tuple[str, int]]:
 
     A search for tools is counted once: by its call, or by its outcome where that stands alone.
     """
-    types = {message_type(held.item) for held in turn.items}
+    types = {message_type(item.item) for item in turn.items}
     counted = _CALLS if "tool_search_call" in types else _CALLS | {"tool_search_output"}
-    calls = (held.item for held in turn.items if message_type(held.item) in counted)
+    calls = (item.item for item in turn.items if message_type(item.item) in counted)
     return sorted(Counter(tool_name(call) or message_type(call) for call in calls).items())
 
 

@@ -37,17 +37,17 @@ from onrecord.projections.members import (
 
 def read_items(stream: StreamItems) -> Reading:
     """Return what the entries of the history say; those of branches that were left are no part of it."""
-    spelled = (
-        (held.version, members_of(held.item.get("message")))
-        for held in _line(stream.items, stream.state)
+    messages = (
+        (entry.version, members_of(entry.item.get("message")))
+        for entry in _line(stream.items, stream.state)
     )
     read = reading(
-        spelled, _read, response_id="provider_response_id", left_out_as="a part of a message"
+        messages, _read, response_id="provider_response_id", left_out_as="a part of a message"
     )
     others = (
-        Unread(held.version, "an item that is no entry")
-        for held in stream.items
-        if not _is_entry(held.item)
+        Unread(item.version, "an item that is no entry")
+        for item in stream.items
+        if not _is_entry(item.item)
     )
     return replace(read, unread=(*others, *read.unread))
 
@@ -66,12 +66,12 @@ def _is_thought(part: JsonObject) -> bool:
 
 
 def _line(items: Sequence[HeldItem], state: Mapping[str, object]) -> list[HeldItem]:
-    by_id = {held.item["id"]: held for held in items if _is_entry(held.item)}
+    by_id = {item.item["id"]: item for item in items if _is_entry(item.item)}
     entry_id: Any = member(state.get("record"), "head_id")
     line: list[HeldItem] = []
-    while isinstance(entry_id, str) and (held := by_id.pop(entry_id, None)) is not None:
-        line.append(held)
-        entry_id = held.item.get("parent_id")
+    while isinstance(entry_id, str) and (entry := by_id.pop(entry_id, None)) is not None:
+        line.append(entry)
+        entry_id = entry.item.get("parent_id")
     return line[::-1]
 
 

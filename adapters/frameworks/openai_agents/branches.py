@@ -232,12 +232,12 @@ class Branches:
         if branch is not None:
             must_be_an_id("the name of a branch", branch)
 
-        def read(held: Stream) -> _Read:
-            version = held.head().version
-            name = self._resolved(held, version) if branch is None else branch
+        def read(stream: Stream) -> _Read:
+            version = stream.head().version
+            name = self._resolved(stream, version) if branch is None else branch
             current = BranchItems(OPENAI_AGENTS.name, _stream_of(name), last)
             if not current.is_complete:
-                for at, event in backwards(held, version, last):
+                for at, event in backwards(stream, version, last):
                     current.take(at, event)
                     if is_enough(current):
                         break
@@ -245,12 +245,12 @@ class Branches:
 
         return self._session.events.attempt(read)
 
-    def _resolved(self, held: Stream, version: int) -> str:
+    def _resolved(self, stream: Stream, version: int) -> str:
         """Return the current branch at a version: the main one where it was deleted or the session emptied."""
         pointer = self._pointer
         if pointer.branch == MAIN:
             return MAIN
-        if pointer.conversation != held.found() or _emptied(held, pointer, version):
+        if pointer.conversation != stream.found() or _emptied(stream, pointer, version):
             moved = _Pointer(MAIN)
         else:
             moved = pointer._replace(version=version)
@@ -261,7 +261,7 @@ class Branches:
         return moved.branch
 
     def _pointer_to(self, branch: str, version: int) -> _Pointer:
-        conversation = self._session.events.attempt(lambda held: held.found())
+        conversation = self._session.events.attempt(lambda stream: stream.found())
         return _Pointer(branch, conversation, version)
 
     def _point(self, pointer: _Pointer) -> None:
@@ -269,7 +269,7 @@ class Branches:
             self._pointer = pointer
 
     def _unused_name(self, name: str | None, turn: int, version: int) -> str:
-        used = self._session.events.attempt(lambda held: _used_names(held, version))
+        used = self._session.events.attempt(lambda stream: _used_names(stream, version))
         if name is None:
             return next(made for made in _made_names(turn) if made not in used)
         if name == MAIN:
@@ -305,10 +305,10 @@ def _has_prompt(current: BranchItems) -> bool:
     return current.is_complete or (bool(current.items) and is_prompt(current.items[-1].item))
 
 
-def _everything(held: Stream) -> _ItemEvents:
+def _everything(stream: Stream) -> _ItemEvents:
     told = _ItemEvents([], {})
-    for recorded in held.read():
-        if (event := item_event(held, recorded)) is not None:
+    for recorded in stream.read():
+        if (event := item_event(stream, recorded)) is not None:
             told.events.append((recorded.version, event))
             told.recorded_at[recorded.version] = recorded.recorded_at
     return told
@@ -332,8 +332,8 @@ def _names(events: Iterable[Event]) -> Iterator[str]:
             yield event.stream or MAIN
 
 
-def _used_names(held: Stream, version: int) -> set[str]:
-    return {MAIN, *_names(event for _, event in forwards(held, version))}
+def _used_names(stream: Stream, version: int) -> set[str]:
+    return {MAIN, *_names(event for _, event in forwards(stream, version))}
 
 
 def _made_names(turn: int) -> Iterator[str]:
@@ -341,9 +341,9 @@ def _made_names(turn: int) -> Iterator[str]:
     yield from (f"branch_from_turn_{turn}_{number}" for number in itertools.count(2))
 
 
-def _emptied(held: Stream, pointer: _Pointer, version: int) -> bool:
+def _emptied(stream: Stream, pointer: _Pointer, version: int) -> bool:
     """Whether a branch was cleared behind its pointer: alone, or with the whole session."""
     return any(
         isinstance(event, StreamCleared) and (event.whole or event.stream == pointer.branch)
-        for _, event in forwards(held, version, after=pointer.version)
+        for _, event in forwards(stream, version, after=pointer.version)
     )

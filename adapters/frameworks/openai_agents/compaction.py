@@ -37,13 +37,13 @@ async def compaction_snapshot(
     branch = await session.settled(session.branches.resolved)
     # One more than was asked for says whether there are earlier ones.
     loaded = await session.settled(partial(session.branches.load, branch, limit + 1))
-    held = loaded.items[-limit:]
+    items = loaded.items[-limit:]
 
     async def replace_suffix(start: int, output: list[TResponseInputItem]) -> bool:
-        step = partial(_replace, session.branches, branch, held[start:], output, prune)
+        step = partial(_replace, session.branches, branch, items[start:], output, prune)
         return await session.settled(step)
 
-    return CompactionSnapshot(items_of(held), len(loaded.items) <= limit, replace_suffix)
+    return CompactionSnapshot(items_of(items), len(loaded.items) <= limit, replace_suffix)
 
 
 def _replace(
@@ -74,8 +74,8 @@ def _replace(
 def _pruned(prefix: tuple[HeldItem, ...], prune: Callable[[TResponseInputItem], bool]) -> int:
     """Return the version of the last of the first items that may go; 0 where none may."""
     pruned = 0
-    for held in prefix:
-        if not prune(items_of((held,))[0]):
+    for item in prefix:
+        if not prune(items_of((item,))[0]):
             break
-        pruned = held.version
+        pruned = item.version
     return pruned

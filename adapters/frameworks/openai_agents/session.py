@@ -206,8 +206,8 @@ class OnrecordSession:
         branch = await self._branch(branch_id)
         return {
             turn.number: [
-                {"type": message_type(held.item), "tool_name": tool_name(held.item)}
-                for held in turn.items
+                {"type": message_type(item.item), "tool_name": tool_name(item.item)}
+                for item in turn.items
             ]
             for turn in turns_of(branch.items)
         }

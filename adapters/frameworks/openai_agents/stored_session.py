@@ -48,6 +48,6 @@ def _new_item(item: object) -> NewItem:
     raise InvalidContent(f"an item is a JSON object, not {kind_of(item)}")
 
 
-def items_of(held: Iterable[HeldItem]) -> list[TResponseInputItem]:
+def items_of(items: Iterable[HeldItem]) -> list[TResponseInputItem]:
     """Return items as the SDK has them."""
-    return [cast("TResponseInputItem", each.item) for each in held]
+    return [cast("TResponseInputItem", item.item) for item in items]
