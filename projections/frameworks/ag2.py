@@ -30,8 +30,7 @@ def read_items(stream: StreamItems) -> Reading:
     Calls stand in the response that makes them, and results in the event that has all of a round: events
     that have one of them alone say nothing more.
     """
-    events = ((event.version, event.item) for event in stream.items)
-    return reading(events, _read, response_id="response_id", left_out_as="an event of AG2")
+    return reading(stream.items, _read, response_id="response_id", left_out_as="an event of AG2")
 
 
 def read_item(event: JsonObject) -> ItemContents | None:

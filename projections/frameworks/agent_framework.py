@@ -30,8 +30,7 @@ _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
 def read_items(stream: StreamItems) -> Reading:
     """Return what the messages of a session say."""
-    messages = ((message.version, message.item) for message in stream.items)
-    return reading(messages, _read, response_id="message_id", left_out_as="a part of a message")
+    return reading(stream.items, _read, response_id="message_id", left_out_as="a part of a message")
 
 
 def read_item(message: JsonObject) -> ItemContents | None:

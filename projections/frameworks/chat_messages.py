@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import (
     ItemContents,
     ItemMessage,
@@ -68,23 +69,23 @@ def contents(messages: Sequence[JsonObject], thoughts: Sequence[str] = ()) -> It
 
 
 def reading(
-    items: Iterable[tuple[int, JsonObject]],
+    items: Iterable[HeldItem],
     read: Callable[[JsonObject], tuple[list[JsonObject], list[str]]],
     *,
     response_id: str,
     left_out_as: str,
 ) -> Reading:
-    """Return what items say, each with its version.
+    """Return what items say.
 
     `read` returns the messages that an item is, and the kinds of what goes nowhere, which
     `left_out_as` names. `response_id` is the member of an item that holds the id of a response.
     """
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
-    for version, item in items:
-        said, left_out = read(item)
+    for version, item, _ in items:
+        values, left_out = read(item)
         ids = ids_among(item.get(response_id))
-        messages += [ItemMessage((version,), each, ids) for each in said]
+        messages += [ItemMessage((version,), value, ids) for value in values]
         unread += [Unread(version, f"{left_out_as}: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
 

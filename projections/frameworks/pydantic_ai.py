@@ -38,7 +38,7 @@ from onrecord.projections.members import (
 def read_items(stream: StreamItems) -> Reading:
     """Return what the entries of the history say; those of branches that were left are no part of it."""
     messages = (
-        (entry.version, members_of(entry.item.get("message")))
+        entry._replace(item=members_of(entry.item.get("message")))
         for entry in _line(stream.items, stream.state)
     )
     read = reading(

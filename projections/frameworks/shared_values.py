@@ -48,7 +48,7 @@ def shared(item: JsonObject, places: Mapping[bytes, Place]) -> JsonObject:
 
 def places_in(item: JsonObject, version: int) -> Iterator[tuple[bytes, Place]]:
     """Yield the JSON of each value that an item says itself and that is worth a reference, and its place."""
-    for number, value in enumerate(_said(item)):
+    for number, value in enumerate(_own_values(item)):
         text = jsontext.write(value)
         if len(text) >= _SHORTEST:
             yield text, Place(version, number)
@@ -56,20 +56,14 @@ def places_in(item: JsonObject, version: int) -> Iterator[tuple[bytes, Place]]:
 
 def restored(item: JsonObject, item_at: ItemAt) -> JsonObject:
     """Return an item with the values that it refers to; CorruptRecord where one is not there."""
-    said: dict[int, list[JsonObject]] = {}
+    values: dict[int, list[JsonObject]] = {}
 
-    def value_of(value: JsonObject) -> JsonObject:
-        if SAME not in value:
-            return value
-        try:
-            place = Place(*value[SAME])
-            if place.version not in said:
-                said[place.version] = list(_said(item_at(place.version) or {}))
-            return said[place.version][place.number]
-        except (LookupError, TypeError, ValueError):
-            raise CorruptRecord(_LOST) from None
+    def value_at(place: Place) -> JsonObject:
+        if place.version not in values:
+            values[place.version] = list(_own_values(item_at(place.version) or {}))
+        return values[place.version][place.number]
 
-    return cast("JsonObject", _replaced(item, value_of))
+    return _with_references(item, value_at)
 
 
 def without(item: JsonObject, redacted: Container[int]) -> JsonObject:
@@ -87,20 +81,24 @@ def without(item: JsonObject, redacted: Container[int]) -> JsonObject:
 
 def moved(item: JsonObject, versions: Mapping[int, int]) -> JsonObject:
     """Return an item where those that it refers to lie at other versions; CorruptRecord where one is not there."""
+    return _with_references(item, lambda place: {SAME: [versions[place.version], place.number]})
 
-    def reference(value: JsonObject) -> JsonObject:
+
+def _with_references(item: JsonObject, value_at: Callable[[Place], JsonObject]) -> JsonObject:
+    """Return an item with something in the place of each reference; CorruptRecord where that is not there."""
+
+    def value_of(value: JsonObject) -> JsonObject:
         if SAME not in value:
             return value
         try:
-            place = Place(*value[SAME])
-            return {SAME: [versions[place.version], place.number]}
+            return value_at(Place(*value[SAME]))
         except (LookupError, TypeError, ValueError):
             raise CorruptRecord(_LOST) from None
 
-    return cast("JsonObject", _replaced(item, reference))
+    return cast("JsonObject", _replaced(item, value_of))
 
 
-def _said(value: Any) -> Iterator[JsonObject]:
+def _own_values(value: Any) -> Iterator[JsonObject]:
     """Yield the extension values of an item in their order, those within others apart."""
     if isinstance(value, dict):
         members = cast("JsonObject", value)
@@ -108,10 +106,10 @@ def _said(value: Any) -> Iterator[JsonObject]:
             yield members
         else:
             for member in members.values():
-                yield from _said(member)
+                yield from _own_values(member)
     elif isinstance(value, list):
         for member in cast("list[Any]", value):
-            yield from _said(member)
+            yield from _own_values(member)
 
 
 def _replaced(value: Any, replace: Callable[[JsonObject], JsonObject]) -> Any:
