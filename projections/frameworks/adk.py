@@ -244,14 +244,14 @@ def _with_calls(kept: Sequence[HeldItem], covered: Sequence[HeldItem]) -> list[H
     """Return the events with the calls that a summary covers, where their answers came behind it."""
     calls = {each: event for event in covered for each in _ids(event.item, _CALL)}
     answers = {each: event for event in covered for each in _ids(event.item, _RESPONSE)}
-    told = {each for event in kept for each in _ids(event.item, _CALL)}
+    present = {each for event in kept for each in _ids(event.item, _CALL)}
     answered = {each for event in kept for each in _ids(event.item, _RESPONSE)}
     whole: list[HeldItem] = []
     for event in kept:
         for call_id in _ids(event.item, _RESPONSE):
-            if call_id in calls and call_id not in told:
+            if call_id in calls and call_id not in present:
                 asked = set(_ids(calls[call_id].item, _CALL))
-                told |= asked
+                present |= asked
                 beside = {
                     answers[each].version: answers[each]
                     for each in asked - answered
@@ -274,16 +274,19 @@ def _with_last_answers(events: Sequence[HeldItem]) -> Iterator[ItemMessage]:
             last.get((number, place), (event.version, part))
             for place, part in enumerate(content["parts"])
         ]
-        told = [each for each in parts if each[1]]
-        if told:
-            versions = tuple(version for version, _ in told)
-            yield ItemMessage(versions, {**content, "parts": [part for _, part in told]})
+        full = [each for each in parts if each[1]]
+        if full:
+            versions = tuple(version for version, _ in full)
+            yield ItemMessage(versions, {**content, "parts": [part for _, part in full]})
 
 
 def _last_answers(
     events: Sequence[HeldItem],
 ) -> Mapping[tuple[int, int], tuple[int, JsonObject]]:
-    """Return what stands in the places of answers that came more than once; nothing in those of later ones."""
+    """Return each last answer by the place of the first one to its call, and nothing by those of later ones.
+
+    A place is the number of an event, and of a part of it.
+    """
     first: dict[str, tuple[int, int]] = {}
     last: dict[tuple[int, int], tuple[int, JsonObject]] = {}
     for number, event in enumerate(events):

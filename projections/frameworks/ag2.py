@@ -35,8 +35,8 @@ def read_items(stream: StreamItems) -> Reading:
 
 def read_item(event: JsonObject) -> ItemContents | None:
     """Return what one event holds."""
-    said, _ = _read(event)
-    return contents(said)
+    messages, _ = _read(event)
+    return contents(messages)
 
 
 def about(event: JsonObject) -> str:
@@ -50,8 +50,8 @@ def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
         case "ModelRequest":
             return _request(event)
         case "ModelResponse":
-            said = _response(event)
-            return ([] if said is None else [said]), []
+            message = _response(event)
+            return ([] if message is None else [message]), []
         case "ToolResultsEvent":
             return _results(objects(event.get("results"))), []
         case "ToolCallsEvent" | "ToolCallEvent" | "ToolResultEvent":
@@ -62,9 +62,9 @@ def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
 
 def _request(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
     parts = objects(event.get("parts"))
-    said = [text(each) for each in _texts(parts)]
+    texts = [text(each) for each in _texts(parts)]
     left_out = [_kind(part) for part in parts if _kind(part) != "TextInput"]
-    return ([{"role": "user", "content": said}] if said else []), left_out
+    return ([{"role": "user", "content": texts}] if texts else []), left_out
 
 
 def _response(event: JsonObject) -> JsonObject | None:
@@ -79,16 +79,16 @@ def _response(event: JsonObject) -> JsonObject | None:
 
 
 def _results(results: list[JsonObject]) -> list[JsonObject]:
-    said: list[JsonObject] = []
+    messages: list[JsonObject] = []
     for each in results:
         match each:
             case {"parent_id": str(call_id), "result": {"data": {"parts": list()}}}:
-                said.append(result(call_id, "".join(_texts(each["result"]["data"]["parts"]))))
+                messages.append(result(call_id, "".join(_texts(each["result"]["data"]["parts"]))))
             case {"parent_id": str(call_id)}:
-                said.append(result(call_id, each.get("result")))
+                messages.append(result(call_id, each.get("result")))
             case _:
                 pass
-    return said
+    return messages
 
 
 def _texts(parts: Sequence[object]) -> list[str]:

@@ -35,8 +35,8 @@ def read_items(stream: StreamItems) -> Reading:
 
 def read_item(message: JsonObject) -> ItemContents | None:
     """Return what one message holds, its reasoning too."""
-    said, _ = _read(message)
-    return contents(said, list(_thoughts(message.get("contents"))))
+    messages, _ = _read(message)
+    return contents(messages, list(_thoughts(message.get("contents"))))
 
 
 def _thoughts(parts: object) -> Iterator[str]:
@@ -81,10 +81,10 @@ def _own(role: str, parts: list[JsonObject], calls: list[JsonObject]) -> JsonObj
     """Return what a message says beside results."""
     if role == "user":
         return {"role": role, "content": parts} if parts else None
-    said = "".join(part["text"] for part in parts)
+    content = "".join(part["text"] for part in parts)
     if role in ("assistant", "tool"):
-        return answer(said, calls) if role == "assistant" else None
-    return {"role": role, "content": said} if said else None
+        return answer(content, calls) if role == "assistant" else None
+    return {"role": role, "content": content} if content else None
 
 
 def _usages(message: JsonObject) -> Iterator[ItemUsage]:

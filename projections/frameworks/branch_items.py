@@ -20,7 +20,7 @@ ORIGIN: Final = "origin"
 
 
 class Origin(NamedTuple):
-    """The stream that a branch left, and the version of that one's first item that the branch has not."""
+    """The stream that a branch left; the branch has its items that came before a version."""
 
     stream: str
     before: int

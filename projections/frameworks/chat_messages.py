@@ -1,4 +1,4 @@
-"""Messages in the JSON of OpenAI's chat API, for frameworks that keep a spelling of their own of what any API said.
+"""Messages in the JSON of OpenAI's chat API, for frameworks that spell messages of any API in their own way.
 
 No API gets such an item back as it came: what it says goes.
 """
@@ -23,9 +23,9 @@ from onrecord.projections.frameworks.item_messages import (
 API: Final = "openai-chat"
 
 
-def text(said: str) -> JsonObject:
+def text(content: str) -> JsonObject:
     """Return a part of a message that is a text."""
-    return {"type": "text", "text": said}
+    return {"type": "text", "text": content}
 
 
 def picture(url: str) -> JsonObject:
@@ -45,11 +45,11 @@ def result(call_id: str, content: Any) -> JsonObject:
     return {"role": "tool", "tool_call_id": call_id, "content": said}
 
 
-def answer(said: str, calls: Sequence[JsonObject]) -> JsonObject | None:
+def answer(content: str, calls: Sequence[JsonObject]) -> JsonObject | None:
     """Return the message of an assistant; None where it neither says nor calls anything."""
-    if not said and not calls:
+    if not content and not calls:
         return None
-    message: JsonObject = {"role": "assistant", "content": said}
+    message: JsonObject = {"role": "assistant", "content": content}
     return {**message, "tool_calls": list(calls)} if calls else message
 
 

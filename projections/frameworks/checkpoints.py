@@ -1,9 +1,9 @@
 """The checkpoints of a thread of LangGraph, as items say them: what each holds, and where the rest lies.
 
-A checkpoint is an item, and so is a call of `put_writes`. A value that a checkpoint changes stands in it; of one
-that it did not change it has the version of the item that does. A list is said by what it takes over from
-the list before it, so that a history that grows costs what is new. Values are as LangGraph's own serialiser
-gives them (adapters/frameworks/langgraph/typed_values.py spells them in JSON).
+A checkpoint is an item, and so is a call of `put_writes`. The item of a checkpoint holds the values that the
+checkpoint changed; for each other value it has the version of the item that holds it. A list is said by
+what it takes over from the list before it, so that a history that grows costs what is new. Values are as
+LangGraph's own serialiser gives them (adapters/frameworks/langgraph/typed_values.py spells them in JSON).
 """
 
 from __future__ import annotations

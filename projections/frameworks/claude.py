@@ -1,7 +1,7 @@
 """Entries of the Claude Agent SDK: lines of a transcript, some of which hold messages of Anthropic's API.
 
 An entry names its parent, so a transcript is a tree: what was rewound stays in it. What counts is the
-way from the last message to the first, as `get_session_messages` of the SDK goes it. An answer has an
+path from the last message to the first, as `get_session_messages` of the SDK takes it. An answer has an
 entry a block; tools that ran in parallel leave it with branches, which belong to it.
 """
 
@@ -37,11 +37,11 @@ _BESIDE: Final = ("isSidechain", "teamName")
 
 
 def read_items(stream: StreamItems) -> Reading:
-    """Return the messages on the way to the last one; the blocks of an answer are one message."""
+    """Return the messages on the path to the last one; the blocks of an answer are one message."""
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
     answers: dict[str, int] = {}
-    for entry in _told(stream.items):
+    for entry in _path(stream.items):
         if entry.item.get("isVisibleInTranscriptOnly") is True:
             continue
         if why := _why_unread(entry.item):
@@ -115,24 +115,24 @@ def _blocks(content: str | list[Any]) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-# The way through a transcript.
+# The path through a transcript.
 
 _Name: TypeAlias = str | int
 """What an entry is known by: its `uuid`, or its version where it has none."""
 
 
-def _told(items: Sequence[HeldItem]) -> list[HeldItem]:
-    """Return the entries on the way to the last message, in the order in which they were recorded."""
+def _path(items: Sequence[HeldItem]) -> list[HeldItem]:
+    """Return the entries on the path to the last message, in the order in which they were recorded."""
     entries = {_name(entry): entry for entry in items}
     parents = _parents(items)
     own = [name for name, entry in entries.items() if _is_own(entry.item)]
     name: object = own[-1] if own else None
-    told = set[_Name]()
-    while isinstance(name, str | int) and name in entries and name not in told:
-        told.add(name)
+    path = set[_Name]()
+    while isinstance(name, str | int) and name in entries and name not in path:
+        path.add(name)
         name = parents[name]
-    told |= _apart(entries, told)
-    return [entry for name, entry in entries.items() if name in told]
+    path |= _side_entries(entries, path)
+    return [entry for name, entry in entries.items() if name in path]
 
 
 def _name(entry: HeldItem) -> _Name:
@@ -157,20 +157,18 @@ def _is_own(entry: JsonObject) -> bool:
     return entry.get("type") in _SPEAKERS and not is_beside
 
 
-def _apart(entries: dict[_Name, HeldItem], told: set[_Name]) -> set[_Name]:
-    """Return the entries off the way that are of its answers: other blocks, and results of their calls."""
-    on_the_way = [entries[name].item for name in told]
-    answers = {_answer(entry) for entry in on_the_way} - {None}
+def _side_entries(entries: dict[_Name, HeldItem], path: set[_Name]) -> set[_Name]:
+    """Return the entries beside the path that belong to its answers: other blocks, and results of calls."""
+    on_path = [entries[name].item for name in path]
+    answers = {_answer(entry) for entry in on_path} - {None}
     others = {
         name: entry.item
         for name, entry in entries.items()
-        if name not in told and not any(entry.item.get(mark) for mark in _BESIDE)
+        if name not in path and not any(entry.item.get(mark) for mark in _BESIDE)
     }
     blocks = {name for name, entry in others.items() if _answer(entry) in answers}
-    spoken = [*on_the_way, *(others[name] for name in blocks)]
-    calls = set(_ids(spoken, "tool_use", "id")) - set(
-        _ids(on_the_way, "tool_result", "tool_use_id")
-    )
+    spoken = [*on_path, *(others[name] for name in blocks)]
+    calls = set(_ids(spoken, "tool_use", "id")) - set(_ids(on_path, "tool_result", "tool_use_id"))
     results = {
         name
         for name, entry in others.items()

@@ -1,4 +1,4 @@
-"""A thread of LangGraph that is copied: its events as they are said in another thread, behind what that one has."""
+"""The copy of a thread of LangGraph: its events as another thread says them, behind its own."""
 
 from __future__ import annotations
 

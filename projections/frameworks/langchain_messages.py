@@ -24,7 +24,10 @@ _MEMBERS: Final = 2
 
 
 def read_message(value: object) -> JsonObject | None:
-    """Return what a message says, None for a value that is none; it may be the object that stands for one."""
+    """Return a message in the JSON of chat messages; None for a value that is no message.
+
+    The value has the members of a message, or is LangGraph's spelling of its class.
+    """
     members = message_members(value)
     kind = members.get("type", members.get("role"))
     return _message(kind, members) if isinstance(kind, str) else None

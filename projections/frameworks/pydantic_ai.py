@@ -55,9 +55,9 @@ def read_items(stream: StreamItems) -> Reading:
 def read_item(entry: JsonObject) -> ItemContents | None:
     """Return what the message of one entry holds, its thoughts too, on whichever branch it is."""
     message = members_of(entry.get("message"))
-    said, _ = _read(message)
+    messages, _ = _read(message)
     return contents(
-        said, [part["content"] for part in objects(message.get("parts")) if _is_thought(part)]
+        messages, [part["content"] for part in objects(message.get("parts")) if _is_thought(part)]
     )
 
 
@@ -88,13 +88,13 @@ def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
     parts = objects(message.get("parts"))
     if message.get("kind") == "response":
         return _response(parts)
-    said: list[JsonObject] = []
+    messages: list[JsonObject] = []
     left_out: list[str] = []
     for part in parts:
-        found, missed = _request_part(part)
-        said += found
-        left_out += missed
-    return said, left_out
+        of_part, kinds = _request_part(part)
+        messages += of_part
+        left_out += kinds
+    return messages, left_out
 
 
 def _response(parts: Sequence[JsonObject]) -> tuple[list[JsonObject], list[str]]:
