@@ -1,0 +1,142 @@
+"""Key-encryption keys in a file that its owner alone may read: the current one first, a line each.
+
+The file is written whole or not at all. What it was before is overwritten with zeros, as far as the file
+system writes where it read: on flash and in snapshots of a disk it may stay. Several programs may use
+one file on one machine: those that change it take turns by a lock file beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from onrecord.adapters.encryption import local_keys
+from onrecord.adapters.encryption.local_keys import LocalKey, new_local_key, parse_local_key
+from onrecord.adapters.storage.atomic_files import write_atomically
+from onrecord.adapters.storage.sqlite.lock import lock_file
+from onrecord.domain.encryption.wrapped import Wrapped
+from onrecord.domain.errors import InvalidInput, StorageUnavailable
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_WAIT: Final = 30.0
+_LOOKS: Final = 5
+
+
+def open_one(path: str) -> KeyFile:
+    """Return the key file at a path, with or without the two slashes of an URL before it."""
+    return KeyFile(Path(path.removeprefix("//")))
+
+
+def new_key_file(path: Path) -> KeyFile:
+    """Make a key file with one key, readable by its owner alone; InvalidInput if something is there."""
+    try:
+        write_atomically(path, [_text([new_local_key()])], replace=False)
+    except FileExistsError:
+        raise InvalidInput(f"{path} is there already: a key file is never written over") from None
+    except OSError as exc:
+        raise _unreachable(path, exc) from exc
+    return KeyFile(path)
+
+
+class KeyFile:
+    """The key-encryption keys in a file; it is read anew each time."""
+
+    def __init__(self, path: Path) -> None:
+        """Read nothing yet. A file that is not there is never made: its keys would be others."""
+        self._path = path
+
+    def __repr__(self) -> str:
+        """Say where it is."""
+        return f"{self._path}"
+
+    def current(self) -> str:
+        """Return the name of the first key's generation."""
+        return self._keys()[0].generation
+
+    def wrap(self, plain: bytes, context: Mapping[str, str]) -> Wrapped:
+        """Return bytes wrapped under the first key."""
+        return local_keys.wrap(self._keys()[0], plain, context)
+
+    def unwrap(self, wrapped: Wrapped, context: Mapping[str, str]) -> bytes:
+        """Return what was wrapped; errors as `KeyEncryption.unwrap`."""
+        return local_keys.unwrap(self._keys(), wrapped, context)
+
+    def begin_generation(self) -> str:
+        """Write a new key before the others, durably."""
+        with self._turn():
+            key = new_local_key()
+            self._write([key, *self._keys()])
+        return key.generation
+
+    def retire(self, generation: str) -> int | None:
+        """Take a key out of the file, durably, and overwrite what the file was before."""
+        with self._turn():
+            first, *others = self._keys()
+            if first.generation == generation:
+                raise InvalidInput(
+                    f"{generation} is the current key-encryption key: begin another one first"
+                )
+            left = [key for key in others if key.generation != generation]
+            if len(left) < len(others):
+                self._write([first, *left])
+        return None
+
+    @contextmanager
+    def _turn(self) -> Generator[None]:
+        try:
+            lock = lock_file(self._path.with_name(f"{self._path.name}-lock"))
+        except OSError as exc:
+            raise _unreachable(self._path, exc) from exc
+        with lock.turn(_WAIT):
+            yield
+
+    def _write(self, keys: Sequence[LocalKey]) -> None:
+        """Write the file anew; then overwrite what it was, which has no name any more."""
+        try:
+            with self._path.open("r+b") as before:
+                write_atomically(self._path, [_text(keys)], replace=True)
+                before.write(bytes(os.fstat(before.fileno()).st_size))
+                before.flush()
+                os.fsync(before.fileno())
+        except OSError as exc:
+            raise _unreachable(self._path, exc) from exc
+
+    def _keys(self) -> tuple[LocalKey, ...]:
+        try:
+            text = self._text()
+        except OSError as exc:
+            raise _unreachable(self._path, exc) from exc
+        keys = tuple(map(parse_local_key, text.decode("ascii", "replace").splitlines()))
+        if not keys or _text(keys) != text:
+            raise InvalidInput(f"{self._path} is not whole: it was cut or changed")
+        local_keys.must_be_apart(keys)
+        return keys
+
+    def _text(self) -> bytes:
+        """Return what the file holds. One that was replaced amid the look may be zeros by now."""
+        for _ in range(_LOOKS):
+            with self._path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                self._must_be_its_owners(status)
+                text = file.read()
+            if b"\0" not in text:
+                return text
+        raise InvalidInput(f"{self._path} holds no key-encryption key: it was overwritten")
+
+    def _must_be_its_owners(self, status: os.stat_result) -> None:
+        if status.st_mode & _OTHERS:
+            raise InvalidInput(
+                f"others than its owner may use {self._path}, which holds keys: chmod 600 it"
+            )
+
+
+def _text(keys: Sequence[LocalKey]) -> bytes:
+    return "".join(f"{key.text()}\n" for key in keys).encode("ascii")
+
+
+def _unreachable(path: Path, error: OSError) -> StorageUnavailable:
+    return StorageUnavailable(f"the key file {path}: {error.strerror or error}")

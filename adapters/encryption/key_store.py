@@ -1,0 +1,76 @@
+"""Where the wrapped keys of subjects are kept: outside the database of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from onrecord.domain.encryption.wrapped import DestroyedKey, Generation, Rewrapping, WrappedKey
+
+
+class GenerationClosed(Exception):
+    """A key was wrapped under a generation that takes no more: wrap it again, under the current one."""
+
+
+class KeyStore(Protocol):
+    """Wrapped keys by id, and by the digest of their subject. What returns is durable.
+
+    Threads and processes may share it. No key is in it in clear, and no name of a subject.
+    """
+
+    def find(self, subject: bytes) -> WrappedKey | None:
+        """Return the key of a subject; None where it has none, or none any more."""
+        ...
+
+    def get(self, key_id: str) -> WrappedKey | DestroyedKey | None:
+        """Return the key of an id, or when it was destroyed; None where the store never had it."""
+        ...
+
+    def add(self, key: WrappedKey) -> WrappedKey:
+        """Keep a key, and return the one that its subject has: another's, if that was quicker.
+
+        GenerationClosed where its generation takes no more.
+        """
+        ...
+
+    def destroy(self, key_id: str, at: int) -> DestroyedKey | None:
+        """Destroy a key: its bytes are overwritten, and whose it was is forgotten.
+
+        Return when it was destroyed, which may be earlier; None where the store never had it. The bytes are
+        in no file of the store afterwards, once `scrub` returned.
+        """
+        ...
+
+    def replace(self, rewrappings: Sequence[Rewrapping]) -> int:
+        """Have keys wrapped under other generations, all in one step, unless one is not as it was.
+
+        Return how many were. GenerationClosed, and none is, where a new generation takes no more.
+        """
+        ...
+
+    def under(self, generations: Sequence[str], limit: int) -> list[WrappedKey]:
+        """Return keys that are wrapped under some generations, so many at most."""
+        ...
+
+    def generations(self) -> list[Generation]:
+        """Return the generations that keys were ever wrapped under, by name."""
+        ...
+
+    def close_generation(self, name: str) -> None:
+        """Take no more keys under a generation."""
+        ...
+
+    def note_retired(self, name: str, at: int) -> None:
+        """Note that a closed generation is gone."""
+        ...
+
+    def scrub(self) -> None:
+        """Write anew what holds the store, so that no bytes of what was destroyed or replaced are left.
+
+        StorageBusy where a reader still needs them: then do it again.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what the store has open."""
+        ...

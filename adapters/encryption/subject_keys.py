@@ -1,0 +1,260 @@
+"""The keys of subjects: made when they are first needed, kept in memory for a while, destroyed.
+
+A key is destroyed in steps, each durable before the next one. Its record goes; a new generation of the
+key-encryption key begins; the other keys are wrapped under that; the generations before are retired. So
+nobody unwraps a key that was destroyed, from an old backup of the key store neither. A death amid the
+steps leaves every other key readable, and `finish` does the rest.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from onrecord.adapters.encryption.aes import BodyCipher
+from onrecord.adapters.encryption.key_encryption import KeyEncryption
+from onrecord.adapters.encryption.key_store import GenerationClosed, KeyStore
+from onrecord.domain.encryption.keys import (
+    KEY_SIZE,
+    SubjectKey,
+    data_key,
+    key_ids_of,
+    subject_key,
+)
+from onrecord.domain.encryption.subjects import Subject
+from onrecord.domain.encryption.wrapped import (
+    DestroyedKey,
+    Rewrapping,
+    WrappedKey,
+    context_of,
+    key_of,
+    plain_of,
+)
+from onrecord.domain.errors import CorruptRecord, StorageBusy, StorageUnavailable
+
+KEPT_FOR: Final = 60.0
+"""Seconds for which a process takes it that a key was not destroyed by another one."""
+
+_MOST_KEPT: Final = 10_000
+_BATCH: Final = 500
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class KeyErasure:
+    """Keys that were destroyed, and what was done so that no backup gives them back.
+
+    `rewrapped` is how many other keys were wrapped anew. `retired` are the generations of the
+    key-encryption key that are gone. `undoable_until` is until when somebody can bring one of them back,
+    in microseconds since 1970-01-01 UTC; None: nobody can.
+    """
+
+    destroyed: tuple[DestroyedKey, ...]
+    rewrapped: int
+    retired: tuple[str, ...]
+    undoable_until: int | None
+
+
+@dataclass(slots=True)
+class _Kept:
+    cipher: BodyCipher
+    looked_at: float
+
+
+class SubjectKeys:
+    """The keys of a log's subjects, in a key store, under a key-encryption key. Threads may share it."""
+
+    def __init__(
+        self,
+        store: KeyStore,
+        key_encryption: KeyEncryption,
+        log_id: UUID,
+        digest: Callable[[str], bytes],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Ask for nothing yet. `digest` is the keyed digest of the log; `clock` counts seconds."""
+        self._store = store
+        self._key_encryption = key_encryption
+        self._log_id = log_id
+        self._digest = digest
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._ciphers: OrderedDict[str, _Kept] = OrderedDict()
+        self._names: OrderedDict[tuple[Subject, ...], str] = OrderedDict()
+
+    def cipher_for(self, subjects: tuple[Subject, ...]) -> BodyCipher:
+        """Return what encrypts an event of these subjects; keys that are not there yet are made.
+
+        A key is durable in the key store when this returns. So no event is ever under a key that is not.
+        """
+        name = self._names.get(subjects)
+        if name is not None and (kept := self._kept(name)) is not None:
+            return kept
+        keys = [self._made(subject.digest(self._digest)) for subject in subjects]
+        cipher = self._keep(BodyCipher(data_key(keys)))
+        with self._lock:
+            self._names[subjects] = cipher.name
+            while len(self._names) > _MOST_KEPT:
+                self._names.popitem(last=False)
+        return cipher
+
+    def cipher_of(self, name: str) -> BodyCipher | DestroyedKey:
+        """Return what decrypts the events whose headers name these keys, or the key that is destroyed.
+
+        CorruptRecord for what names no keys; StorageUnavailable where the key store never had one.
+        """
+        if (kept := self._kept(name)) is not None:
+            return kept
+        keys: list[SubjectKey] = []
+        for key_id in key_ids_of(name):
+            found = self._found(key_id)
+            if isinstance(found, DestroyedKey):
+                return found
+            keys.append(self._unwrapped(found))
+        return self._keep(BodyCipher(data_key(keys)))
+
+    def erase(self, subjects: Sequence[Subject]) -> KeyErasure:
+        """Destroy the keys of subjects, as far as they have any, and do what `finish` does.
+
+        InvalidInput where only its owner changes the key-encryption key: the keys are destroyed then, and
+        `finish` is to be called when that was done.
+        """
+        destroyed = tuple(self._destroyed(subjects))
+        self._forget()
+        rest = self.finish()
+        return KeyErasure(destroyed, rest.rewrapped, rest.retired, rest.undoable_until)
+
+    def rotate(self) -> KeyErasure:
+        """Begin a new generation, wrap all keys under it, and retire those before. No event changes."""
+        self._key_encryption.begin_generation()
+        return self.finish()
+
+    def finish(self) -> KeyErasure:
+        """Do what is left of erasures and rotations that were begun, by whomever."""
+        # In this order: what is not current now, though it was used before, is current never again.
+        used = self._store.generations()
+        current = self._key_encryption.current()
+        if any(each.name == current and each.destroyed for each in used):
+            current = self._key_encryption.begin_generation()
+        for each in used:
+            if each.name != current and not each.is_closed:
+                self._store.close_generation(each.name)
+        old = [each.name for each in used if each.name != current and not each.is_retired]
+        rewrapped = sum(map(self._rewrapped, self._under(old)))
+        # Now nothing of before is left in the store, so that it is not lost with what is retired.
+        self._store.scrub()
+        undoable = [self._retired(name) for name in old]
+        latest = max((until for until in undoable if until is not None), default=None)
+        return KeyErasure((), rewrapped, tuple(old), latest)
+
+    def _destroyed(self, subjects: Sequence[Subject]) -> Iterator[DestroyedKey]:
+        for subject in dict.fromkeys(subjects):
+            found = self._store.find(subject.digest(self._digest))
+            if found is not None:
+                destroyed = self._store.destroy(found.key_id, _now())
+                if destroyed is not None:
+                    yield destroyed
+
+    def _retired(self, name: str) -> int | None:
+        until = self._key_encryption.retire(name)
+        self._store.note_retired(name, _now())
+        return until
+
+    def _under(self, generations: Sequence[str]) -> Iterator[list[WrappedKey]]:
+        """Yield the keys that are wrapped under generations, some at a time, until there are none."""
+        while keys := self._store.under(generations, _BATCH):
+            yield keys
+
+    def _rewrapped(self, records: Sequence[WrappedKey]) -> int:
+        """Wrap keys under the current generation; return how many nobody else was quicker with."""
+        keys = [(record, self._unwrapped(record)) for record in records]
+        for _ in range(_ATTEMPTS):
+            anew = [
+                Rewrapping(
+                    record.key_id, record.wrapped, self._wrapped(key, record.subject).wrapped
+                )
+                for record, key in keys
+            ]
+            try:
+                return self._store.replace(anew)
+            except GenerationClosed:
+                continue
+        raise _stale()
+
+    def _made(self, subject: bytes) -> SubjectKey:
+        if (there := self._store.find(subject)) is not None:
+            return self._unwrapped(there)
+        key = subject_key(secrets.token_bytes(KEY_SIZE))
+        for _ in range(_ATTEMPTS):
+            try:
+                added = self._store.add(self._wrapped(key, subject))
+            except GenerationClosed:
+                continue
+            return key if added.key_id == key.key_id else self._unwrapped(added)
+        raise _stale()
+
+    def _found(self, key_id: str) -> WrappedKey | DestroyedKey:
+        found = self._store.get(key_id)
+        if found is None:
+            raise StorageUnavailable(
+                f"the key store {self._store!r} has no key {key_id}: name the one of this log, or "
+                "restore it from a backup"
+            )
+        return found
+
+    def _wrapped(self, key: SubjectKey, subject: bytes) -> WrappedKey:
+        context = context_of(self._log_id, key.key_id)
+        wrapped = self._key_encryption.wrap(plain_of(key, subject), context)
+        return WrappedKey(key.key_id, subject, wrapped, _now())
+
+    def _unwrapped(self, record: WrappedKey) -> SubjectKey:
+        context = context_of(self._log_id, record.key_id)
+        try:
+            return key_of(record, self._key_encryption.unwrap(record.wrapped, context))
+        except CorruptRecord as error:
+            raise CorruptRecord(f"the key {record.key_id} of {self._store!r}: {error}") from error
+
+    # What is kept in memory.
+
+    def _kept(self, name: str) -> BodyCipher | None:
+        """Return a cipher that is kept, unless one of its keys was destroyed since."""
+        kept = self._ciphers.get(name)
+        if kept is None:
+            return None
+        if self._clock() - kept.looked_at < KEPT_FOR:
+            return kept.cipher
+        if all(isinstance(self._store.get(key_id), WrappedKey) for key_id in key_ids_of(name)):
+            kept.looked_at = self._clock()
+            return kept.cipher
+        with self._lock:
+            self._ciphers.pop(name, None)
+        return None
+
+    def _keep(self, cipher: BodyCipher) -> BodyCipher:
+        with self._lock:
+            self._ciphers[cipher.name] = _Kept(cipher, self._clock())
+            while len(self._ciphers) > _MOST_KEPT:
+                self._ciphers.popitem(last=False)
+        return cipher
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._ciphers.clear()
+            self._names.clear()
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+def _stale() -> StorageBusy:
+    return StorageBusy(
+        "this program has a key-encryption key that was rotated away: give it the new one, and start "
+        "it again"
+    )

@@ -1,0 +1,1 @@
+"""How bodies stand encrypted in the log, and what keys they are under."""
