@@ -1,0 +1,48 @@
+"""Where the tests of subjects' keys keep them: a key store and a key file in a folder."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
+from onrecord.adapters.encryption.sqlite_key_store import SqliteKeyStore, open_key_store
+from onrecord.adapters.encryption.subject_keys import SubjectKeys
+from onrecord.domain.encryption.subjects import Subject, named_subject
+
+LOG: Final = UUID("4f4e5243-0000-8000-8000-000000000001")
+TENANT: Final = UUID(int=1)
+HEADER: Final = b"{}"
+CANARY: Final = b"the canary sings"
+
+
+def digest(text: str) -> bytes:
+    """A keyed digest, as a log has one."""
+    return hashlib.sha256(b"log key" + text.encode()).digest()[:16]
+
+
+def subject(name: str) -> tuple[Subject]:
+    return (named_subject(TENANT, name),)
+
+
+def key_file(folder: Path) -> KeyFile:
+    path = folder / "kek"
+    return KeyFile(path) if path.exists() else new_key_file(path)
+
+
+def store(folder: Path) -> SqliteKeyStore:
+    return open_key_store(folder / "keys.db", LOG)
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def keys_in(folder: Path, clock: Clock | None = None) -> SubjectKeys:
+    """The keys of a log's subjects, as a process that begins now finds them."""
+    return SubjectKeys(store(folder), key_file(folder), LOG, digest, clock or Clock())
