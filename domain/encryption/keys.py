@@ -100,7 +100,7 @@ def _share_info(key_id: str, name: str) -> bytes:
 
 
 def _xor(one: bytes, other: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+    return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(KEY_SIZE)
 
 
 def _is_name(key_ids: Sequence[str]) -> bool:
