@@ -102,6 +102,7 @@ class AwsKms:
             raise InvalidInput("name the key in AWS KMS by an alias, such as alias/onrecord")
         self._alias = alias
         self._client = client
+        self._home: str | None = None
 
     def __repr__(self) -> str:
         """Say which one it is."""
@@ -122,11 +123,22 @@ class AwsKms:
 
     def unwrap(self, wrapped: Wrapped, context: Mapping[str, str]) -> bytes:
         """Return what was wrapped; errors as `KeyEncryption.unwrap`."""
+        self._must_be_at_home(wrapped.generation)
         with _asking():
             made = self._client.decrypt(
                 KeyId=wrapped.generation, CiphertextBlob=wrapped.data, EncryptionContext=context
             )
         return made["Plaintext"]
+
+    def _must_be_at_home(self, generation: str) -> None:
+        """Refuse a key of another account or region: CorruptRecord.
+
+        Who may write to the key store could name a key of their own there, and so choose subjects' keys.
+        """
+        if self._home is None:
+            self._home = self.current().rpartition("/")[0]
+        if generation.rpartition("/")[0] != self._home:
+            raise CorruptRecord(f"the key store names a key that is not of {self._home}")
 
     def begin_generation(self) -> str:
         """Make a new key, and have the alias name it."""

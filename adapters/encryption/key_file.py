@@ -12,7 +12,7 @@ import stat
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from onrecord.adapters.encryption import local_keys
 from onrecord.adapters.encryption.local_keys import LocalKey, new_local_key, parse_local_key
@@ -42,12 +42,20 @@ def new_key_file(path: Path) -> KeyFile:
     return KeyFile(path)
 
 
+class _Read(NamedTuple):
+    """What was read, and of which state of the file."""
+
+    state: tuple[int, ...]
+    keys: tuple[LocalKey, ...]
+
+
 class KeyFile:
-    """The key-encryption keys in a file; it is read anew each time."""
+    """The key-encryption keys in a file; each time it is looked at whether it was changed."""
 
     def __init__(self, path: Path) -> None:
         """Read nothing yet. A file that is not there is never made: its keys would be others."""
         self._path = path
+        self._read: _Read | None = None
 
     def __repr__(self) -> str:
         """Say where it is."""
@@ -106,17 +114,23 @@ class KeyFile:
             raise _unreachable(self._path, exc) from exc
 
     def _keys(self) -> tuple[LocalKey, ...]:
+        """Return the keys in the file; it is read where it is another one than it was."""
         try:
-            text = self._text()
+            if self._read is None or self._read.state != _state(self._path.stat()):
+                self._read = self._read_anew()
         except OSError as exc:
             raise _unreachable(self._path, exc) from exc
+        return self._read.keys
+
+    def _read_anew(self) -> _Read:
+        status, text = self._text()
         keys = tuple(map(parse_local_key, text.decode("ascii", "replace").splitlines()))
         if not keys or _text(keys) != text:
             raise InvalidInput(f"{self._path} is not whole: it was cut or changed")
         local_keys.must_be_apart(keys)
-        return keys
+        return _Read(_state(status), keys)
 
-    def _text(self) -> bytes:
+    def _text(self) -> tuple[os.stat_result, bytes]:
         """Return what the file holds. One that was replaced amid the look may be zeros by now."""
         for _ in range(_LOOKS):
             with self._path.open("rb") as file:
@@ -124,7 +138,7 @@ class KeyFile:
                 self._must_be_its_owners(status)
                 text = file.read()
             if b"\0" not in text:
-                return text
+                return status, text
         raise InvalidInput(f"{self._path} holds no key-encryption key: it was overwritten")
 
     def _must_be_its_owners(self, status: os.stat_result) -> None:
@@ -132,6 +146,12 @@ class KeyFile:
             raise InvalidInput(
                 f"others than its owner may use {self._path}, which holds keys: chmod 600 it"
             )
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    """Return what changes with a file: by name or by inode, its content, its mode."""
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mode, *times
 
 
 def _text(keys: Sequence[LocalKey]) -> bytes:

@@ -33,7 +33,7 @@ def kms(server: KmsServer) -> KeyEncryption:
 def test_kms_gets_the_key_and_what_it_is_bound_to(kms: KeyEncryption, server: KmsServer) -> None:
     wrapped = kms.wrap(PLAIN, CONTEXT)
     assert (wrapped.generation, kms.unwrap(wrapped, CONTEXT)) == (kms.current(), PLAIN)
-    (encrypt, asked), (decrypt, sent) = server.calls[:2]
+    (encrypt, asked), _, (decrypt, sent) = server.calls[:3]
     assert (encrypt, asked["KeyId"], asked["EncryptionContext"]) == ("Encrypt", ALIAS, CONTEXT)
     assert (decrypt, sent["KeyId"]) == ("Decrypt", wrapped.generation)
 
@@ -68,8 +68,17 @@ def test_what_was_changed_or_is_another_keys_is_noticed(kms: KeyEncryption) -> N
 
 def test_what_kms_refuses_is_told_by_its_code_alone(kms: KeyEncryption) -> None:
     with pytest.raises(StorageUnavailable, match="NotFoundException") as caught:
-        kms.unwrap(Wrapped("alias/other", b"x"), CONTEXT)
+        kms.unwrap(Wrapped(f"{kms.current()}0", b"x"), CONTEXT)
     assert "onrecord:log" not in str(caught.value)
+
+
+def test_a_key_of_another_account_is_never_asked(kms: KeyEncryption, server: KmsServer) -> None:
+    """Its owner could have subjects' keys made that he knows."""
+    generation, data = kms.wrap(PLAIN, CONTEXT)
+    for foreign in (generation.replace("1111", "2222"), generation.replace("eu-", "us-"), ALIAS):
+        with pytest.raises(CorruptRecord, match="is not of arn:aws:kms:eu-central-1:111122223333"):
+            kms.unwrap(Wrapped(foreign, data), CONTEXT)
+    assert "Decrypt" not in [operation for operation, _ in server.calls]
 
 
 def test_a_kms_that_is_away_is_told(
