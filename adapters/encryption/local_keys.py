@@ -7,7 +7,6 @@ from the key. So one that was changed or cut is known as such, and two keys neve
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -42,11 +41,8 @@ def new_local_key() -> LocalKey:
 
 def parse_local_key(text: str) -> LocalKey:
     """Return the key that a text tells; InvalidInput where it tells none or is not whole."""
-    try:
-        match = _TEXT.fullmatch(text)
-        key = _of(base64.urlsafe_b64decode(f"{match[2]}=")) if match else None
-    except binascii.Error:
-        key = None
+    match = _TEXT.fullmatch(text)
+    key = _of(base64.urlsafe_b64decode(f"{match[2]}=")) if match else None
     if key is None or key.text() != text:
         # The text is a secret: not even a part of it is told.
         raise InvalidInput("a key-encryption key is not whole: it was cut or changed")

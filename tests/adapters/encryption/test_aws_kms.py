@@ -1,5 +1,7 @@
 """Keys behind an alias of AWS KMS: boto3 speaks to a fake of its wire."""
 
+import re
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -7,7 +9,12 @@ import pytest
 from onrecord.adapters.encryption.aws_kms import AwsKms, open_one
 from onrecord.adapters.encryption.key_encryption import KeyEncryption, key_encryption_at
 from onrecord.domain.encryption.wrapped import Wrapped
-from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
+from onrecord.domain.errors import (
+    CorruptRecord,
+    InvalidInput,
+    NotInstalled,
+    StorageUnavailable,
+)
 from tests.adapters.encryption.kms_server import ALIAS, KmsServer
 
 PLAIN = b"the canary sings"
@@ -91,6 +98,13 @@ def test_a_kms_that_is_away_is_told(
 
 
 def test_a_key_is_named_by_an_alias(server: KmsServer) -> None:
-    assert isinstance(open_one(ALIAS), AwsKms)
+    found = open_one(ALIAS)
+    assert (type(found), repr(found)) == (AwsKms, f"aws-kms:{ALIAS}")
     with pytest.raises(InvalidInput, match="alias/onrecord"):
         open_one("1234abcd-12ab-34cd-56ef-1234567890ab")
+
+
+def test_without_boto3_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(NotInstalled, match=re.escape("onrecord[kms]")):
+        open_one(ALIAS)

@@ -1,5 +1,8 @@
 """Bodies come back as they were, and one bit that was changed anywhere is noticed."""
 
+import re
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from onrecord.adapters.encryption.aes import BodyCipher, unwrapped, wrapped
 from onrecord.domain.encryption.bodies import NONCE_SIZE, TAG_SIZE
 from onrecord.domain.encryption.keys import data_key, subject_key
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.errors import CorruptRecord, NotInstalled
 
 CANARY = b'{"text":"the canary sings"}'
 HEADER = b'{"codec":"json+aes-256-gcm","key":"..."}'
@@ -88,3 +91,9 @@ def tells_nothing(error: BaseException | None) -> bool:
             return False
         error = error.__cause__
     return True
+
+
+def test_without_cryptography_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises(NotInstalled, match=re.escape("onrecord[encryption]")):
+        BodyCipher(data_key(KEYS))

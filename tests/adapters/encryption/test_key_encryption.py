@@ -1,6 +1,8 @@
 """Key-encryption keys in a file and in the environment: rotated, retired, changed, missing."""
 
+import errno
 import multiprocessing
+import os
 import re
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from onrecord.adapters.encryption import key_file
 from onrecord.adapters.encryption.environment import EnvironmentKeys
 from onrecord.adapters.encryption.key_encryption import KeyEncryption, key_encryption_at, register
 from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
@@ -84,6 +87,38 @@ def test_a_key_file_that_was_changed_anywhere_is_refused(tmp_path: Path) -> None
         with pytest.raises(InvalidInput) as caught:
             file.current()
         assert text.split(b".")[1][:20].decode() not in str(caught.value)
+
+
+def test_a_file_that_is_overwritten_amid_a_look_is_looked_at_again(tmp_path: Path) -> None:
+    """Whoever rotates overwrites what the file was: who has that open yet reads zeros."""
+    path = tmp_path / "kek"
+    file = new_key_file(path)
+    text = path.read_bytes()
+    path.write_bytes(bytes(len(text)))
+    with pytest.raises(InvalidInput, match="was overwritten"):
+        file.current()
+    path.write_bytes(text)
+    assert f"{file.current()}." in text.decode()
+    assert repr(file) == str(path)
+
+
+def test_a_key_file_in_a_folder_that_takes_no_writes_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kek"
+    file = new_key_file(path)
+    text = path.read_bytes()
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(key_file, "write_atomically", full)
+    with pytest.raises(StorageUnavailable, match="No space left"):
+        file.begin_generation()
+    assert path.read_bytes() == text
+    monkeypatch.setattr(key_file, "lock_file", full)
+    with pytest.raises(StorageUnavailable, match="No space left"):
+        file.begin_generation()
 
 
 def test_another_key_under_the_name_of_a_generation_is_no_key() -> None:

@@ -174,6 +174,9 @@ def test_the_keys_of_another_log_and_foreign_files_are_refused(tmp_path: Path) -
             open_key_store(tmp_path / name, LOG)
     with pytest.raises(StorageUnavailable, match="make it first"):
         open_key_store(tmp_path / "nowhere" / "keys.db", LOG)
+    (tmp_path / "new.db-lock").mkdir()
+    with pytest.raises(StorageUnavailable, match="cannot be made"):
+        open_key_store(tmp_path / "new.db", LOG)
 
 
 def test_a_newer_file_is_left_alone(tmp_path: Path) -> None:

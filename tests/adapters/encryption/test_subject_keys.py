@@ -58,6 +58,38 @@ def test_a_subject_has_one_key_and_its_cipher_is_kept(tmp_path: Path) -> None:
     assert keys.cipher_for(ANA).name != keys.cipher_for(BO).name
 
 
+def test_of_two_that_make_the_key_of_a_subject_at_once_both_have_that_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quicker, slower = keys_in(tmp_path), store(tmp_path)
+    name = quicker.cipher_for(ANA).name
+
+    def not_yet(subject: bytes) -> None:
+        """What is found a moment before the other one added it."""
+
+    monkeypatch.setattr(slower, "find", not_yet)
+    keys = SubjectKeys(slower, key_file(tmp_path), LOG, digest)
+    assert keys.cipher_for(ANA).name == name
+
+
+def test_a_rotation_with_a_key_that_was_rotated_away_changes_nothing(tmp_path: Path) -> None:
+    keys = keys_in(tmp_path)
+    rest = encrypted(keys.cipher_for(ANA))
+    old = key_file(tmp_path).current()
+    store(tmp_path).close_generation(old)
+    (tmp_path / "stale").mkdir()
+    stale = new_key_file(tmp_path / "stale" / "kek")
+    store(tmp_path).close_generation(stale.current())
+    both = (
+        f"{(tmp_path / 'stale' / 'kek').read_text('ascii')} {(tmp_path / 'kek').read_text('ascii')}"
+    )
+    environment = EnvironmentKeys("KEK", {"KEK": both})
+    with pytest.raises(StorageBusy, match="start it again"):
+        SubjectKeys(store(tmp_path), environment, LOG, digest).finish()
+    keys.rotate()
+    assert read(keys_in(tmp_path), *rest) == CANARY
+
+
 def test_erasing_any_subject_of_an_event_erases_it_and_nothing_else(tmp_path: Path) -> None:
     keys = keys_in(tmp_path)
     both, alone = encrypted(keys.cipher_for((*ANA, *BO))), encrypted(keys.cipher_for(BO))
