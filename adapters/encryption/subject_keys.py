@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.encryption.aes import BodyCipher
@@ -37,6 +37,8 @@ from onrecord.domain.encryption.wrapped import (
     plain_of,
 )
 from onrecord.domain.errors import CorruptRecord, StorageBusy, StorageUnavailable
+
+K = TypeVar("K")
 
 KEPT_FOR: Final = 60.0
 """Seconds for which a process takes it that a key was not destroyed by another one."""
@@ -86,38 +88,36 @@ class SubjectKeys:
         self._clock = clock
         self._lock = threading.Lock()
         self._ciphers: OrderedDict[str, _Kept] = OrderedDict()
-        self._names: OrderedDict[tuple[Subject, ...], str] = OrderedDict()
+        self._by_subjects: OrderedDict[tuple[Subject, ...], _Kept] = OrderedDict()
 
     def cipher_for(self, subjects: tuple[Subject, ...]) -> BodyCipher:
         """Return what encrypts an event of these subjects; keys that are not there yet are made.
 
         A key is durable in the key store when this returns. So no event is ever under a key that is not.
         """
-        name = self._names.get(subjects)
-        if name is not None and (kept := self._kept(name)) is not None:
-            return kept
+        kept = self._by_subjects.get(subjects)
+        if kept is not None and self._is_there(kept):
+            return kept.cipher
         keys = [self._made(subject.digest(self._digest)) for subject in subjects]
-        cipher = self._keep(BodyCipher(data_key(keys)))
-        with self._lock:
-            self._names[subjects] = cipher.name
-            while len(self._names) > _MOST_KEPT:
-                self._names.popitem(last=False)
-        return cipher
+        kept = self._keep(BodyCipher(data_key(keys)))
+        self._put(self._by_subjects, subjects, kept)
+        return kept.cipher
 
     def cipher_of(self, name: str) -> BodyCipher | DestroyedKey:
         """Return what decrypts the events whose headers name these keys, or the key that is destroyed.
 
         CorruptRecord for what names no keys; StorageUnavailable where the key store never had one.
         """
-        if (kept := self._kept(name)) is not None:
-            return kept
+        kept = self._ciphers.get(name)
+        if kept is not None and self._is_there(kept):
+            return kept.cipher
         keys: list[SubjectKey] = []
         for key_id in key_ids_of(name):
             found = self._found(key_id)
             if isinstance(found, DestroyedKey):
                 return found
             keys.append(self._unwrapped(found))
-        return self._keep(BodyCipher(data_key(keys)))
+        return self._keep(BodyCipher(data_key(keys))).cipher
 
     def erase(self, subjects: Sequence[Subject]) -> KeyErasure:
         """Destroy the keys of subjects, as far as they have any, and do what `finish` does.
@@ -222,31 +222,32 @@ class SubjectKeys:
 
     # What is kept in memory.
 
-    def _kept(self, name: str) -> BodyCipher | None:
-        """Return a cipher that is kept, unless one of its keys was destroyed since."""
-        kept = self._ciphers.get(name)
-        if kept is None:
-            return None
-        if self._clock() - kept.looked_at < KEPT_FOR:
-            return kept.cipher
-        if all(isinstance(self._store.get(key_id), WrappedKey) for key_id in key_ids_of(name)):
-            kept.looked_at = self._clock()
-            return kept.cipher
-        with self._lock:
-            self._ciphers.pop(name, None)
-        return None
+    def _is_there(self, kept: _Kept) -> bool:
+        """Whether none of a cipher's keys was destroyed; asked of the key store once in a while."""
+        now = self._clock()
+        if now - kept.looked_at < KEPT_FOR:
+            return True
+        key_ids = key_ids_of(kept.cipher.name)
+        if not all(isinstance(self._store.get(key_id), WrappedKey) for key_id in key_ids):
+            return False
+        kept.looked_at = now
+        return True
 
-    def _keep(self, cipher: BodyCipher) -> BodyCipher:
+    def _keep(self, cipher: BodyCipher) -> _Kept:
+        kept = _Kept(cipher, self._clock())
+        self._put(self._ciphers, cipher.name, kept)
+        return kept
+
+    def _put(self, kept: OrderedDict[K, _Kept], key: K, cipher: _Kept) -> None:
         with self._lock:
-            self._ciphers[cipher.name] = _Kept(cipher, self._clock())
-            while len(self._ciphers) > _MOST_KEPT:
-                self._ciphers.popitem(last=False)
-        return cipher
+            kept[key] = cipher
+            while len(kept) > _MOST_KEPT:
+                kept.popitem(last=False)
 
     def _forget(self) -> None:
         with self._lock:
             self._ciphers.clear()
-            self._names.clear()
+            self._by_subjects.clear()
 
 
 def _now() -> int:
