@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
-from onrecord.adapters.settings import NO_TENANT, matrix_given, settings
+from onrecord.adapters.seals.store_seals import StoreSeals
+from onrecord.adapters.settings import NO_TENANT, matrix_given, seals_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
@@ -46,6 +47,9 @@ def connect(
     listen: str | None = None,
     folds: int = FOLDS,
     key: str | None = None,
+    seals: str | Sequence[str] | None = None,
+    seal_key: str | os.PathLike[str] | None = None,
+    seal_vkey: str | Sequence[str] | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -75,13 +79,20 @@ def connect(
 
     `key` is the key for a service; without it, it is `$ONRECORD_KEY`. It is for one tenant, and that
     is the tenant of the store, where `tenant` does not say so.
+
+    `seals` is where the log is sealed (a folder or an URL, or several), `seal_key` the file of the key
+    that signs, `seal_vkey` the public keys that are trusted (docs/seals.md); without them, they are
+    `$ONRECORD_SEALS`, `$ONRECORD_SEAL_KEY` and `$ONRECORD_SEAL_VKEY`. Nothing is sealed without the
+    first two.
     """
     environment = settings()
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
     if _scheme(place) in _SERVICE:
-        if redis or listen:
-            raise InvalidInput("a service has its own Redis and its own database: leave them out")
+        if redis or listen or seals or seal_key:
+            raise InvalidInput(
+                "a service has its own Redis, its own database and its own seals: leave them out"
+            )
         return _resumed(
             _service_store(
                 place,
@@ -103,6 +114,9 @@ def connect(
         redis=redis,
         listen=listen,
         folds=folds,
+        seals=seals,
+        seal_key=seal_key,
+        seal_vkey=seal_vkey,
     )
     return _resumed(open_store(party))
 
@@ -138,15 +152,21 @@ def _opened(
     redis: str | None = None,
     listen: str | None = None,
     folds: int = FOLDS,
+    seals: str | Sequence[str] | None = None,
+    seal_key: str | os.PathLike[str] | None = None,
+    seal_vkey: str | Sequence[str] | None = None,
 ) -> Callable[[UUID], Store]:
     """Open the backend at an URL, and return what makes the store of a tenant on it."""
     environment, most_folds = settings(), folds_given(folds)
-    matrix = matrix_given(capability_file)
+    matrix, sealing = matrix_given(capability_file), seals_given(seals, seal_key, seal_vkey)
     place = environment.url if url is None else text_given("a store's URL", url)
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
     backend = _backend(place, beside, direct)
     where = shown(place)
+    own_seals = StoreSeals(backend, sealing)
+    if sealing.can_sign and _scheme(place) == "sqlite":
+        cast("Sqlite", backend).file.appended = own_seals.appended
 
     def store_of(tenant: UUID) -> Store:
         return Store(
@@ -160,6 +180,7 @@ def _opened(
             accelerator=_accelerator(beside, backend),
             views=lambda: _views(place, backend, tenant, direct),
             folds=most_folds,
+            seals=own_seals,
         )
 
     return store_of

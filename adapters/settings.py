@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from onrecord.adapters.inputs.arguments import text_if_given
+from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import listed, names
@@ -26,6 +26,25 @@ NO_TENANT: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
+class SealSettings:
+    """Where a log is sealed, and with which keys (docs/seals.md).
+
+    `places` are folders and URLs (`ONRECORD_SEALS`), which may hold passwords: `repr` does not show
+    them. `key` is the file of the private key (`ONRECORD_SEAL_KEY`), `public_keys` are those that are
+    trusted, as `onrecord seal-key` prints them (`ONRECORD_SEAL_VKEY`).
+    """
+
+    places: tuple[str, ...] = field(default=(), repr=False)
+    key: Path | None = None
+    public_keys: tuple[str, ...] = ()
+
+    @property
+    def can_sign(self) -> bool:
+        """Whether a place and a key are named."""
+        return bool(self.places) and self.key is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the environment says.
 
@@ -34,8 +53,8 @@ class Settings:
     `capabilities` a file that says what models take (`ONRECORD_CAPABILITIES`), `redis` where a Redis
     is that makes things quick (`ONRECORD_REDIS`), `prices` a file that says what tokens cost
     (`ONRECORD_PRICES`), `listen` the database's own URL where `url` is a pooler's
-    (`ONRECORD_LISTEN_URL`), `key` what a service asks for (`ONRECORD_KEY`). URLs hold passwords:
-    `repr` shows neither them nor the key.
+    (`ONRECORD_LISTEN_URL`), `key` what a service asks for (`ONRECORD_KEY`), `seals` how the log is
+    sealed. URLs hold passwords: `repr` shows neither them nor the key.
     """
 
     url: str = field(default=DEFAULT_URL, repr=False)
@@ -46,6 +65,7 @@ class Settings:
     prices: Path | None = None
     listen: str | None = field(default=None, repr=False)
     key: str | None = field(default=None, repr=False)
+    seals: SealSettings = SealSettings()
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -62,6 +82,11 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         prices=_path(environment.get("ONRECORD_PRICES")),
         listen=environment.get("ONRECORD_LISTEN_URL") or None,
         key=environment.get("ONRECORD_KEY") or None,
+        seals=SealSettings(
+            places=tuple(environment.get("ONRECORD_SEALS", "").split()),
+            key=_path(environment.get("ONRECORD_SEAL_KEY")),
+            public_keys=tuple(environment.get("ONRECORD_SEAL_VKEY", "").split()),
+        ),
     )
 
 
@@ -74,6 +99,30 @@ def _tenant(text: str | None) -> UUID:
         return UUID(text) if text else NO_TENANT
     except ValueError:
         raise InvalidInput("ONRECORD_TENANT is no UUID: write it as 8-4-4-4-12 digits") from None
+
+
+def seals_given(
+    places: str | Sequence[str] | None,
+    key: str | os.PathLike[str] | None,
+    public_keys: str | Sequence[str] | None,
+) -> SealSettings:
+    """Return how a log is sealed; what is None is as the environment has it.
+
+    A text holds one place or key, or several with spaces between them.
+    """
+    known = settings().seals
+    try:
+        return SealSettings(
+            known.places if places is None else _words("seals", places),
+            known.key if key is None else Path(key),
+            known.public_keys if public_keys is None else _words("seal_vkey", public_keys),
+        )
+    except TypeError:
+        raise InvalidInput("seal_key is the path of a file") from None
+
+
+def _words(name: str, words: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(text_given(name, words).split() if isinstance(words, str) else words)
 
 
 # TOML files that callers write.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.inputs.arguments import of_kind, reason_given, text_given
+from onrecord.adapters.inputs.arguments import of_kind, reason_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT
@@ -20,11 +20,12 @@ from onrecord.adapters.upkeep.erasing import (
     Erasing,
     ForgetResult,
     SweepResult,
+    eraser_given,
     erasures,
     erasures_of,
     unfinished_erasures,
 )
-from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
+from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Cursor, Subscription
 from onrecord.projections.history.erasure_records import ErasureEntry
@@ -32,6 +33,8 @@ from onrecord.projections.history.erasure_records import ErasureEntry
 if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.relay import Relay
+    from onrecord.adapters.seals.checkpoints import SealedCheckpoint
+    from onrecord.adapters.seals.store_seals import StoreSeals
     from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.upkeep.verifying import Progress, Verified
     from onrecord.adapters.views.following import Following
@@ -66,19 +69,21 @@ class Store:
         accelerator: Accelerator | None = None,
         views: Callable[[], Views] | None = None,
         folds: int = 0,
+        seals: StoreSeals | None = None,
     ) -> None:
         """Serve a tenant's conversations from a backend; `actor` is who acts, by name, and for whom.
 
         `matrix` is what a file of the caller's says that models take, by API. What the backend
         cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
         the backend, if there is one. `views` opens what is folded of the log and kept. `folds` is
-        how many bytes of folded conversations this process keeps.
+        how many bytes of folded conversations this process keeps. `seals` seal the backend.
         """
         self._backend = backend
         self.url = url
         self.tenant = tenant
         self._actor = actor
-        self._erasing = Erasing(backend, tenant, erase=self._erase, forks=self._staying)
+        self._erasing = Erasing(backend, tenant, erase=self._erase)
+        self._seals = seals
         self._accelerator = accelerator
         self._open_views = views
         self._tenancy = Tenancy(
@@ -180,7 +185,7 @@ class Store:
         key go; only its key finds it then. ConversationNotFound if there is none, InvalidInput
         where it is not said who erases and why.
         """
-        who, why = self._who(actor), reason_given(reason)
+        who, why = eraser_given(actor, self._actor), reason_given(reason)
         try:
             erased = self._erasing.forget(self._opened(which), who, why)
         except ConversationNotFound:
@@ -201,7 +206,7 @@ class Store:
         """
         from onrecord.adapters.upkeep.forgetting_actors import forget_actor
 
-        who, why = self._who(actor), reason_given(reason)
+        who, why = eraser_given(actor, self._actor), reason_given(reason)
         forget_actor(self._backend, self._erasing, self._tenancy.names, name_or_digest, who, why)
         return ForgetResult(0, self._residue())
 
@@ -276,6 +281,16 @@ class Store:
         rewritten = self._rewrite() if rewrite else ()
         return SweepResult(swept, rewritten, self._residue(), clock_doubts(self._backend))
 
+    def seal(self) -> list[SealedCheckpoint]:
+        """Sign what each shard has now, and return the signed checkpoints (docs/seals.md).
+
+        InvalidInput where no key or place is named, or the key is of another log, StorageReadOnly for a
+        role that does not see all events, CorruptRecord where the log does not go on from its seals.
+        """
+        if self._seals is None:
+            raise InvalidInput("a log is sealed where it is: connect to it by its own URL")
+        return self._seals.seal()
+
     def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""
         return self._backend.cursors()
@@ -315,13 +330,17 @@ class Store:
         return None if self._accelerator is None else self._accelerator.relay()
 
     def close(self) -> None:
-        """Let go of files and connections."""
-        self._tenancy.drop_texts()
-        if "views" in self.__dict__:
-            self.views.pages.close()
-        self._backend.close()
-        if self._accelerator is not None:
-            self._accelerator.close()
+        """Let go of files and connections; an embedded store seals first what was appended."""
+        try:
+            if self._seals is not None:
+                self._seals.close()
+        finally:
+            self._tenancy.drop_texts()
+            if "views" in self.__dict__:
+                self.views.pages.close()
+            self._backend.close()
+            if self._accelerator is not None:
+                self._accelerator.close()
 
     def _erase(self, conversation_id: UUID) -> int:
         """Take away what a conversation says, wherever it is; it may have been taken away before."""
@@ -334,21 +353,6 @@ class Store:
         if self._open_views is not None:
             self.views.pages.erase()
         return erased
-
-    def _staying(self, conversation_id: UUID) -> list[UUID] | None:
-        """Return the forks of what was erased; None where another conversation is damaged."""
-        try:
-            return [fork.conversation_id for fork in self.forks(conversation_id)]
-        except ConversationNotFound:  # Only documents were there.
-            return []
-        except CorruptRecord:
-            return None
-
-    def _who(self, actor: str | None) -> str:
-        who = self._actor if actor is None else text_given("an actor", actor)
-        if who is None or not who.strip():
-            raise InvalidInput("say who erases: give actor=, or set ONRECORD_ACTOR")
-        return who
 
     def _rewrite(self) -> tuple[str, ...]:
         written = self._backend.rewrite()
@@ -383,11 +387,6 @@ def backend_of(store: Store) -> Backend:
 def erase_in(store: Store, conversation_id: UUID) -> int:
     """Take away what a conversation says, wherever a store has it: for what is built on both."""
     return store._erase(conversation_id)  # pyright: ignore[reportPrivateUsage]  # its own module's
-
-
-def is_beside_redis(store: Store) -> bool:
-    """Whether a Redis is asked beside the log: for what is built on both, not for its users."""
-    return store._accelerator is not None  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
 def spool_of(store: Store) -> Spool:

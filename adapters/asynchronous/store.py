@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -20,12 +20,13 @@ from onrecord.adapters.asynchronous.iteration import AsyncSubscription, awaited_
 from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread
 from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncViews
 from onrecord.adapters.storage.steps import ThreadSteps, steps_of
-from onrecord.adapters.store import GRACE, Store, backend_of, is_beside_redis
+from onrecord.adapters.store import GRACE, Store, backend_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from onrecord.adapters.redis.relay import Relay
+    from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.upkeep.erasing import ForgetResult, SweepResult
     from onrecord.adapters.upkeep.verifying import Progress, Verified
@@ -50,6 +51,9 @@ def connect_async(
     listen: str | None = None,
     folds: int = FOLDS,
     key: str | None = None,
+    seals: str | Sequence[str] | None = None,
+    seal_key: str | os.PathLike[str] | None = None,
+    seal_vkey: str | Sequence[str] | None = None,
 ) -> Connecting:
     """Return the store at an URL for programs with coroutines; arguments are as `connect` has them.
 
@@ -68,6 +72,9 @@ def connect_async(
             listen=listen,
             folds=folds,
             key=key,
+            seals=seals,
+            seal_key=seal_key,
+            seal_vkey=seal_vkey,
         )
     )
 
@@ -207,6 +214,10 @@ class AsyncStore:
         """Delete documents that no event refers to, as `Store.sweep` does."""
         return await self._steps.run_long(partial(self._store.sweep, older_than, rewrite=rewrite))
 
+    async def seal(self) -> list[SealedCheckpoint]:
+        """Sign what each shard has now, and return the signed checkpoints, as `Store.seal` does."""
+        return await self._steps.run_long(self._store.seal)
+
     async def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""
         return await self._steps.run(self._store.cursors)
@@ -217,7 +228,7 @@ class AsyncStore:
         `async with store.subscribe(cursor) as events:`, then `async for event in events:`.
         """
         # A Redis is waited for in a thread, and so is an embedded store: in one of its own.
-        steps = ThreadSteps() if is_beside_redis(self._store) else self._steps.apart()
+        steps = ThreadSteps() if self._store.relay() is not None else self._steps.apart()
         return AsyncSubscription(partial(self._store.subscribe, after), steps)
 
     def follow(self, projection: OwnProjection | str) -> AsyncFollowing:
@@ -241,7 +252,7 @@ class AsyncStore:
         return self._store.relay()
 
     async def close(self) -> None:
-        """Let go of files and connections, once the verbs that were begun in this loop are done."""
+        """Let go of files and connections, as `Store.close` does, once the verbs that were begun in this loop are done."""
         if self._is_closed:
             return
         closing, loop = self._closing, asyncio.get_running_loop()

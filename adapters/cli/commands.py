@@ -16,6 +16,7 @@ from onrecord.adapters.cli import (
     key_commands,
     process_models,
     request_commands,
+    seal_commands,
     serve,
     tool_commands,
     transfer,
@@ -112,6 +113,9 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
     "Look after the store": (
         upkeep.migrate,
         upkeep.verify,
+        seal_commands.seal_key,
+        seal_commands.seal,
+        seal_commands.checkpoint,
         transfer.export,
         transfer.import_,
         upkeep.forget,

@@ -1,4 +1,4 @@
-"""`onrecord worker`: keep views up to date, and say each second what was done."""
+"""`onrecord worker`: keep views up to date and the log sealed, and say each second what was done."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 import typer
 
 from onrecord.adapters.cli.program import Projections, Url, opened, registered
+from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.view_pages import is_folded_by_reading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from rich.live import Live
 
+    from onrecord.adapters.seals.store_seals import StoreSeals
     from onrecord.adapters.storage.postgres.postgres import Postgres
     from onrecord.adapters.views.postgres.worker import Worker
 
@@ -51,6 +53,12 @@ def worker(
             min=0, max=65535, metavar="PORT", help="Serve metrics for Prometheus at this port."
         ),
     ] = None,
+    seal_every: Annotated[
+        float,
+        typer.Option(
+            min=1, metavar="SECONDS", help="Seal so often, where ONRECORD_SEALS names a place."
+        ),
+    ] = 60,
     once: Annotated[
         bool, typer.Option("--once", help="Catch up with the events there are, then end.")
     ] = False,
@@ -63,16 +71,17 @@ def worker(
     the rest; a second one ends at once, and loses nothing either. A SQLite store needs no worker:
     its views catch up when they are read.
 
+    Where `ONRECORD_SEALS` and `ONRECORD_SEAL_KEY` are set, it seals the log too, every 60 seconds and
+    at its end.
+
     Example: `onrecord worker --url postgresql://localhost/agents`
     """
-    from onrecord.adapters.settings import settings
-
     chosen = None if views is None else [name.strip() for name in views.split(",") if name.strip()]
     # By the database's own URL where a pooler stands before it: a worker prepares its statements.
     place = url or context.obj or settings().listen or settings().url
     with opened(context, url, made=not place.startswith("sqlite:")) as store:
         own = registered(store, projection)
-        work(store, Task(place, chosen, threads, metrics_port, once, own))
+        work(store, Task(place, chosen, threads, metrics_port, once, own, seal_every))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ class Task:
     """What a worker is to do: `views` None means all, `metrics_port` None tells no metrics.
 
     `url` is where the store is, with its password. `own` are the names of projections of one's own.
+    `seal_every` is in seconds.
     """
 
     url: str = field(repr=False)
@@ -88,6 +98,7 @@ class Task:
     metrics_port: int | None
     once: bool
     own: Sequence[str] = ()
+    seal_every: float = 60.0
 
 
 def work(store: Store, task: Task) -> None:
@@ -101,16 +112,23 @@ def work(store: Store, task: Task) -> None:
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    worker = _worker(store, task)
+    worker, seals = _worker(store, task), _seals(store)
     if task.metrics_port is not None:
         from onrecord.adapters.views.postgres.metrics import serve_metrics
 
         serve_metrics(worker, store.views.keeper, task.metrics_port)
-    with _reported() as lines, _relaying(store), _ending(worker), ThreadPoolExecutor(1) as pool:
+    with (
+        _reported() as lines,
+        _relaying(store),
+        _ending(worker),
+        ThreadPoolExecutor(1) as pool,
+        _sealing(seals, task.seal_every),
+    ):
         ends = worker.ends() if task.once else None
         working = pool.submit(worker.run)
         try:
-            _watch(worker, working, lines, ends)
+            lines.line(f"worker {worker.name}{_sealing_words(seals, task.seal_every)}")
+            _watch(worker, working, lines, ends, seals)
         finally:
             worker.stop()
         working.result()
@@ -125,14 +143,32 @@ def _worker(store: Store, task: Task) -> Worker:
     return Worker(task.url, views, threads=task.threads, wakeups=wakeups)
 
 
+def _seals(store: Store) -> StoreSeals | None:
+    """Return what seals the log, if a place and a key are named; InvalidInput where they cannot be used."""
+    sealing = settings().seals
+    if not sealing.can_sign:
+        return None
+    from onrecord.adapters.seals.store_seals import StoreSeals, sealer_of
+
+    sealer_of(backend_of(store), sealing)
+    return StoreSeals(backend_of(store), sealing)
+
+
+def _sealing_words(seals: StoreSeals | None, seconds: float) -> str:
+    return "" if seals is None else f", seals every {seconds:g} s"
+
+
 def _watch(
-    worker: Worker, working: Future[None], lines: _Lines, ends: Mapping[int, int] | None
+    worker: Worker,
+    working: Future[None],
+    lines: _Lines,
+    ends: Mapping[int, int] | None,
+    seals: StoreSeals | None,
 ) -> None:
     """Tell what is done until the worker ends, or has come to these ends."""
     from concurrent.futures import wait
 
     before, measured_at, written_at = 0, time.monotonic(), time.monotonic()
-    lines.line(f"worker {worker.name}")
     while not wait((working,), timeout=_LOOK).done:
         if ends is not None and worker.has_come_to(ends):
             return
@@ -140,19 +176,22 @@ def _watch(
         if now - measured_at >= _SECOND:
             events = worker.tally.events
             rate, before, measured_at = (events - before) / (now - measured_at), events, now
-            if lines.progress(_line(worker, rate), is_new=rate > 0 or now - written_at > _SAYS_SO):
+            words = _line(worker, rate, seals)
+            if lines.progress(words, is_new=rate > 0 or now - written_at > _SAYS_SO):
                 written_at = now
 
 
-def _line(worker: Worker, rate: float) -> str:
+def _line(worker: Worker, rate: float, seals: StoreSeals | None) -> str:
     behind = max(worker.tally.behind().values(), default=0)
     parked = worker.tally.parked.total()
+    sealed = () if seals is None else (f"{seals.sealed:,} sealed",)
     return ", ".join(
         (
             counted(worker.held, "part"),
             f"{rate:,.0f} events/s",
             f"{behind:,} behind",
             f"{parked:,} parked",
+            *sealed,
         )
     )
 
@@ -215,6 +254,22 @@ def _relaying(store: Store) -> Generator[None]:
         yield
         return
     thread = threading.Thread(target=relay.run, args=(ended,), name="relay")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def _sealing(seals: StoreSeals | None, seconds: float) -> Generator[None]:
+    """Seal every so many seconds, where that is set, and at the end: other workers may do so too."""
+    if seals is None:
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(target=seals.keep_sealed, args=(ended, seconds), name="seals")
     thread.start()
     try:
         yield

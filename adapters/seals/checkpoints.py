@@ -70,16 +70,31 @@ class ShardSeals:
         return None if note is None else self._read(note, path)
 
     def add(self, sealed: SealedCheckpoint) -> None:
-        """Keep a checkpoint, whose tiles are there; CorruptRecord where one of its size has another root."""
+        """Keep a checkpoint, whose tiles are there; CorruptRecord where one of its size has another root.
+
+        The last one stays where it is larger: somebody else sealed more meanwhile.
+        """
         size = sealed.checkpoint.size
-        if (there := self.at(size)) is None:
-            self.place.create(f"{self._folder}/{_EACH}/{_name(size)}", sealed.note)
-        elif there.checkpoint.hash != sealed.checkpoint.hash:
+        there = self.at(size) or self._create(sealed)
+        if there.checkpoint.hash != sealed.checkpoint.hash:
             raise CorruptRecord(
                 f"shard {self.shard} was rewritten: a checkpoint of size {size} at {self.place} has "
                 "another root"
             )
-        self.place.replace(f"{self._folder}/{_LAST}", sealed.note)
+        last = self.last()
+        if last is None or last.checkpoint.size <= size:
+            self.place.replace(f"{self._folder}/{_LAST}", there.note)
+
+    def _create(self, sealed: SealedCheckpoint) -> SealedCheckpoint:
+        """Return the checkpoint of a size that is there now: this one, or that of who was quicker."""
+        size = sealed.checkpoint.size
+        try:
+            self.place.create(f"{self._folder}/{_EACH}/{_name(size)}", sealed.note)
+        except CorruptRecord:
+            if (there := self.at(size)) is not None:
+                return there
+            raise
+        return sealed
 
     def subtrees(self, size: int) -> Subtrees:
         """Return how to find the subtrees of the tree of a size in the tiles that are here."""

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.domain.errors import CorruptRecord, InvalidInput, NotInstalled, StorageUnavailable
+from onrecord.adapters.storage.postgres.url import without_secrets
+from onrecord.domain.errors import (
+    CorruptRecord,
+    InvalidInput,
+    NotInstalled,
+    OnrecordError,
+    StorageUnavailable,
+)
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _FOLDER: Final = "file"
@@ -127,8 +134,8 @@ class Remote:
         self._root = root.rstrip("/")
 
     def __repr__(self) -> str:
-        """Say where it is."""
-        return self._url
+        """Say where it is, without a password."""
+        return without_secrets(self._url)
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes at a path, or None."""
@@ -168,16 +175,19 @@ class Remote:
 
 
 def _remote(url: str) -> Remote:
+    shown = without_secrets(url)
     try:
         found = import_module("fsspec.core").url_to_fs
     except ModuleNotFoundError as exc:
-        raise NotInstalled(f"a place such as {url}", "fsspec", "seals") from exc
+        raise NotInstalled(f"a place such as {shown}", "fsspec", "seals") from exc
     try:
         files, root = cast("tuple[_Files, str]", found(url))
     except ImportError as exc:
-        raise InvalidInput(f"the place {url} cannot be reached: {exc}") from exc
+        raise InvalidInput(f"the place {shown} cannot be reached: {exc}") from exc
     except ValueError:
-        raise InvalidInput(f"fsspec knows no place such as {url}") from None
+        raise InvalidInput(f"fsspec knows no place such as {shown}") from None
+    except OSError as exc:
+        raise StorageUnavailable(f"the place of the seals, {shown}: {exc}") from exc
     return Remote(url, files, root)
 
 
@@ -193,5 +203,10 @@ def _reached(place: Place) -> Generator[None]:
     """Say which place it is that cannot be read or written."""
     try:
         yield
+    except OnrecordError:
+        raise
     except OSError as exc:
         raise StorageUnavailable(f"the place of the seals, {place}: {exc.strerror or exc}") from exc
+    except Exception as exc:
+        # Each driver of fsspec has errors of its own, for credentials that it lacks, say.
+        raise StorageUnavailable(f"the place of the seals, {place}: {exc}") from exc

@@ -23,6 +23,9 @@ from onrecord.projections.verification.verification import commitment_faults
 
 _PAGE: Final = 1024
 
+_LastAtPlaces = list[tuple[ShardSeals, SealedCheckpoint | None]]
+"""The seals of a shard at each place, with the last checkpoint there."""
+
 
 class Sealer:
     """Seals a log with a key, at one place or several; safe to use from one thread at a time."""
@@ -48,17 +51,22 @@ class Sealer:
         CorruptRecord where the log does not begin with what was sealed before, where an event is not
         what its leaf says, or where a place was changed; nothing is signed then.
         """
-        return [sealed for last in self._backend.cursors() for sealed in self._sealed(last)]
+        before = {last.shard: self._last_at_places(last.shard) for last in self._backend.cursors()}
+        # The ends are read behind the checkpoints: another process may append and seal meanwhile.
+        ends = [last for last in self._backend.cursors() if last.shard in before]
+        return [sealed for last in ends for sealed in self._sealed(last, before[last.shard])]
 
-    def _sealed(self, last: Cursor) -> Iterator[SealedCheckpoint]:
+    def _last_at_places(self, shard: int) -> _LastAtPlaces:
+        shards = [ShardSeals(place, self._log_id, shard, self._keys) for place in self._places]
+        return [(seals, seals.last()) for seals in shards]
+
+    def _sealed(self, last: Cursor, places: _LastAtPlaces) -> Iterator[SealedCheckpoint]:
         """Seal one shard; one checkpoint serves all places."""
         sealed: SealedCheckpoint | None = None
-        for place in self._places:
-            seals = ShardSeals(place, self._log_id, last.shard, self._keys)
-            before = seals.last()
+        for seals, before in places:
             size = before.checkpoint.size if before else 0
             if last.position < size:
-                raise _cut(last, size, place)
+                raise _cut(last, size, seals.place)
             if before is not None and last.position == size:
                 sealed = sealed or before
                 continue

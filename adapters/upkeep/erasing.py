@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
+from onrecord.adapters.inputs.arguments import text_given
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageError, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.operators import erasure_id, is_key, operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
@@ -56,13 +57,12 @@ class Erasing:
     """The erasures of a tenant's conversations, recorded in its operators' stream.
 
     `erase` takes away all that a conversation says, wherever it is, and returns how many events it
-    erased in the log; `forks` returns the forks that stay, None where nobody can tell.
+    erased in the log.
     """
 
     backend: Backend
     tenant: UUID
     erase: Callable[[UUID], int]
-    forks: Callable[[UUID], Sequence[UUID] | None]
 
     def forget(
         self, conversation_id: UUID, actor: str, reason: str, named: str | None = None
@@ -105,7 +105,7 @@ class Erasing:
         self, operators: Operators, erasure_id: UUID, conversation_id: UUID, actor: str | None
     ) -> int:
         events = self.erase(conversation_id) or _erased_events(self.backend, conversation_id)
-        forks = self.forks(conversation_id)
+        forks = _forks_left(self.backend, self.tenant, conversation_id)
         return operators.complete(erasure_id, events, forks, actor).events
 
     def must_be_allowed(self) -> None:
@@ -122,6 +122,14 @@ class Erasing:
         from onrecord.adapters.storage.eventsourcing.operators import Operators
 
         return Operators(self.backend, self.tenant)
+
+
+def eraser_given(actor: str | None, default: str | None) -> str:
+    """Return who erases, by name; InvalidInput where neither is somebody."""
+    who = default if actor is None else text_given("an actor", actor)
+    if who is None or not who.strip():
+        raise InvalidInput("say who erases: give actor=, or set ONRECORD_ACTOR")
+    return who
 
 
 def _warn_unreadable(stream: UUID, error: CorruptRecord) -> None:
@@ -187,6 +195,16 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
         for entry in _readable(stream, backend.read(stream), operators, _warn_unreadable):
             if entry.outcome is None:
                 yield entry
+
+
+def _forks_left(backend: Backend, tenant: UUID, conversation_id: UUID) -> list[UUID] | None:
+    """Return the forks of what was erased; None where another conversation is damaged."""
+    from onrecord.adapters.streams.listing import forks_of
+
+    try:
+        return [fork.conversation_id for fork in forks_of(backend, tenant, conversation_id)]
+    except CorruptRecord:
+        return None
 
 
 def _says_nothing(backend: Backend, conversation_id: UUID) -> bool:

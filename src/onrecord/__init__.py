@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.inputs.cursors import cursor_text, parse_cursor
     from onrecord.adapters.inputs.document_inputs import GivenDocument
     from onrecord.adapters.redis.relay import Relay
+    from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.settings import capabilities
     from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.streams.results import ResultDone
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
     from onrecord.domain.operators import ErasureCompleted, ErasureIntended
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
+    from onrecord.domain.seals.checkpoint import Checkpoint
     from onrecord.domain.seals.merkle import Root
     from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
@@ -163,6 +165,7 @@ __all__: list[str] = [
     "Capabilities",
     "CapabilityOverride",
     "Cause",
+    "Checkpoint",
     "ClientHeader",
     "CompactionRecorded",
     "Connecting",
@@ -247,6 +250,7 @@ __all__: list[str] = [
     "Root",
     "Route",
     "RowProjection",
+    "SealedCheckpoint",
     "ServerToolCallRecorded",
     "ServerToolResultRecorded",
     "SharedSpan",

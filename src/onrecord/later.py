@@ -20,6 +20,7 @@ _NAMES: Final = {
     "onrecord.adapters.conversation.program_answers": "AssistantCall",
     "onrecord.adapters.inputs.document_inputs": "GivenDocument",
     "onrecord.adapters.redis.relay": "Relay",
+    "onrecord.adapters.seals.checkpoints": "SealedCheckpoint",
     "onrecord.adapters.settings": "capabilities",
     "onrecord.adapters.inputs.cursors": "cursor_text parse_cursor",
     "onrecord.adapters.streams.listing": "Listed",
@@ -49,7 +50,9 @@ _NAMES: Final = {
         "ToolResultRecorded ToolResultRejected ToolsDeclared Unfinished"
     ),
     "onrecord.domain.head": "Head",
-    "onrecord.domain.header": "ClientHeader Root",
+    "onrecord.domain.header": "ClientHeader",
+    "onrecord.domain.seals.checkpoint": "Checkpoint",
+    "onrecord.domain.seals.merkle": "Root",
     "onrecord.domain.log": "Cursor RecordedEvent Subscription Told",
     "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
     "onrecord.domain.items": (

@@ -13,10 +13,10 @@ from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.verifying import Verified, verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event
-from onrecord.domain.seals.merkle import EMPTY, Root
 from onrecord.domain.inventory import Moment, StoredBlob, StoredChunk, StoredHead
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.domain.request_template import Template
+from onrecord.domain.seals.merkle import EMPTY, Root
 from tests.factories import (
     TENANT,
     answer,
@@ -214,7 +214,7 @@ def test_another_root_and_a_larger_one_are_faults(backend: Backend) -> None:
 
 def forget(backend: Backend, conversation: UUID) -> None:
     """Erase a conversation, and tell of it in the operators' stream."""
-    erasing = Erasing(backend, TENANT, erase=backend.forget, forks=lambda _: ())
+    erasing = Erasing(backend, TENANT, erase=backend.forget)
     erasing.forget(conversation, "ana", "asked for")
 
 

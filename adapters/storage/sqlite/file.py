@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +59,8 @@ _INODE: Final = struct.Struct(">Q")
 class SqliteFile:
     """An open file: who it is, and how to read it and write to it.
 
-    `_unemptied` says, to whoever has the turn, that the write-ahead log may hold what was erased.
+    `appended` is called after an append, with the last position before it and after it. `_unemptied`
+    says, to whoever has the turn, that the write-ahead log may hold what was erased.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class SqliteFile:
     digest_key: bytes
     _lock: LockFile
     _wait: float
+    appended: Callable[[int, int], None] | None = None
     _unemptied: bool = False
     _clock: WatchedClock = field(default_factory=WatchedClock)
 
@@ -117,12 +119,15 @@ class SqliteFile:
                     session.run("renew_incarnation", end.incarnation)
                 begun = end.position if known is None else known.begun
                 end.recorded_at = self._clock.stamp(end.recorded_at)
+                before = end.position
                 yield session, end
             self.incarnation = end.incarnation
             self._lock.set_mark(Mark(end.position, begun, end.incarnation, end.leaf))
             if self._unemptied:
                 self._try_to_empty()
         self._clock.say_jump()
+        if self.appended is not None:
+            self.appended(before, end.position)
 
     def marks(self) -> tuple[Mark | None, list[Mark]]:
         """Return the mark beside the file, and those that the log did not go on from."""

@@ -1,0 +1,161 @@
+"""`onrecord seal-key`, `seal`, `checkpoint`: they sign what a log came to, and show what was signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from onrecord.adapters.cli.program import AsJson, Url, opened
+from onrecord.adapters.settings import settings
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.header import timestamp
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from onrecord.adapters.seals.checkpoints import SealedCheckpoint
+
+_COLUMNS: Final = (
+    *(Column("shard", Kind.COUNT), Column("size", Kind.COUNT), Column("root", Kind.KEY)),
+    *(Column("sealed", Kind.TIME), Column("place", Kind.NAME)),
+)
+
+
+def seal_key(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that is not there yet.")],
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the key that seals this store, and print its public key.
+
+    The private key goes into FILE, which only you may read. Write the public key down where nobody
+    changes it: who checks the store needs it. Whoever has the key and the places of the seals can
+    rewrite the log and seal it anew, so FILE must not lie beside the database, nor in its backups.
+    Piped: the public key, and nothing else.
+
+    Example: `onrecord seal-key /etc/onrecord/seal.key`
+    """
+    from onrecord.adapters.seals.key_files import make_key_file
+    from onrecord.domain.seals.checkpoint import key_name_of
+
+    with opened(context, url) as store:
+        log_id = _log_id(store)
+    key = make_key_file(file, key_name_of(log_id))
+    if as_json:
+        output.json_line({"log": str(log_id), "file": str(file), "public_key": str(key.public)})
+        return
+    output.sentence(str(key.public))
+    output.note("Write this public key down elsewhere: it is ONRECORD_SEAL_VKEY of who checks.")
+    output.note(f"To seal, set ONRECORD_SEAL_KEY={file.absolute()} and ONRECORD_SEALS to a place.")
+    output.note("Keep that file, and the place, away from the database and from its backups.")
+
+
+def seal(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """Seal the log now: sign what each of its shards came to, and keep that outside the database.
+
+    `ONRECORD_SEALS` names the place, a folder or an URL such as `s3://bucket/seals`, or several with
+    spaces between them. `ONRECORD_SEAL_KEY` names the file that `onrecord seal-key` wrote. A log that
+    does not go on from its last seal is not sealed: exit code 1. Piped: shard, size, root, when it
+    was sealed, places.
+
+    Example: `onrecord seal`
+    """
+    with opened(context, url) as store:
+        sealed = store.seal()
+    places = _places()
+    if as_json:
+        for each in sealed:
+            output.json_line(_document(each, places))
+    else:
+        show_rows(_COLUMNS, [_row(each, places) for each in sealed])
+
+
+def checkpoint(
+    context: typer.Context,
+    shard: Annotated[int, typer.Option(min=0, metavar="SHARD", help="Of this shard.")] = 0,
+    at: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="SIZE", help="The one of this size.", show_default="the last"),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a checkpoint as it was signed: a note after C2SP, which others' tools verify.
+
+    It is read from the first place that `ONRECORD_SEALS` names and that has it. Its signature is checked with the
+    keys of `ONRECORD_SEAL_VKEY`, else with the public key of the one in `ONRECORD_SEAL_KEY`.
+
+    Example: `onrecord checkpoint --at 1204`
+    """
+    with opened(context, url) as store:
+        log_id = _log_id(store)
+    found = _found(log_id, shard, at)
+    if as_json:
+        output.json_line(_document(*found) | {"note": found[0].note.decode()})
+    else:
+        output.raw(found[0].note)
+    if not settings().seals.public_keys:
+        output.note(
+            "onrecord: checked with the public key of the private key, not with one that was written "
+            "down: set ONRECORD_SEAL_VKEY"
+        )
+
+
+def _found(log_id: UUID, shard: int, size: int | None) -> tuple[SealedCheckpoint, list[str]]:
+    """Return a checkpoint, and the place that has it; InvalidInput where none has."""
+    from onrecord.adapters.seals.checkpoints import ShardSeals
+    from onrecord.adapters.seals.places import place_at
+    from onrecord.adapters.seals.store_seals import places_of, trusted_keys
+
+    keys = trusted_keys(settings().seals, log_id)
+    for url in places_of(settings().seals):
+        seals = ShardSeals(place_at(url), log_id, shard, keys)
+        sealed = seals.last() if size is None else seals.at(size)
+        if sealed is not None:
+            return sealed, [str(seals.place)]
+    what = f"shard {shard}" if size is None else f"size {size:,} of shard {shard}"
+    raise InvalidInput(f"no checkpoint of {what} is there: `onrecord seal` makes one")
+
+
+def _log_id(store: Store) -> UUID:
+    from onrecord.domain.seals.checkpoint import log_id_of
+
+    if store.url.startswith(("http://", "https://")):
+        raise InvalidInput("a log is sealed where it is: give the URL of the service's own store")
+    return log_id_of(backend_of(store).digest)
+
+
+def _places() -> list[str]:
+    from onrecord.adapters.seals.places import place_at
+
+    return [str(place_at(each)) for each in settings().seals.places]
+
+
+def _row(sealed: SealedCheckpoint, places: list[str]) -> tuple[Cell, ...]:
+    checkpoint = sealed.checkpoint
+    return (
+        checkpoint.shard,
+        checkpoint.size,
+        str(checkpoint.root),
+        checkpoint.sealed_at,
+        " ".join(places),
+    )
+
+
+def _document(sealed: SealedCheckpoint, places: list[str]) -> dict[str, object]:
+    checkpoint = sealed.checkpoint
+    return {
+        "log": str(checkpoint.log_id),
+        "shard": checkpoint.shard,
+        "size": checkpoint.size,
+        "root": str(checkpoint.root),
+        "incarnation": str(checkpoint.incarnation),
+        "sealed_at": timestamp(checkpoint.sealed_at),
+        "places": places,
+    }
