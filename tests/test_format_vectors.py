@@ -1,18 +1,22 @@
 """docs/format.md is true: its vectors are recomputed, by our code and by code that knows only the page."""
 
+import base64
 import hashlib
 import hmac
 import json
 import re
 import struct
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 from uuid import UUID
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel
 
+from onrecord.adapters.seals.signing import read_private_key, signed, verified
 from onrecord.adapters.storage.append import keyed_digest
 from onrecord.adapters.upkeep.keys import parsed
 from onrecord.domain import content, encoding, events, header, jsontext, tools
@@ -29,10 +33,12 @@ from onrecord.domain.request_template import (
     SharedSpan,
     Template,
 )
+from onrecord.domain.seals.checkpoint import Checkpoint, key_name_of, log_id_of, parse_checkpoint
 
 PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="utf-8")
 Vector = dict[str, Any]
 KEYS: Vector = json.loads(PAGE.split("```json keys\n")[1].split("```")[0])
+SEALS: Vector = json.loads(PAGE.split("```json seals\n")[1].split("```")[0])
 VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
 
 VALUES: dict[str, type[BaseModel]] = {
@@ -170,6 +176,49 @@ def test_a_second_implementation_makes_the_same_ids_and_bodies_of_keys() -> None
     assert KEYS["token"] == f"ork_{UUID(KEYS['id']).hex}_{KEYS['secret']}"
     for told in KEYS["bodies"]:
         assert json.dumps(told["body"], separators=(",", ":")).encode().hex() == told["body_bytes"]
+
+
+def test_a_second_implementation_signs_the_same_checkpoint() -> None:
+    """Only base64, hashlib, hmac and Ed25519, as whoever reads the page has."""
+    digest_key = bytes.fromhex(SEALS["digest_key"])
+    name = bytearray(hmac.new(digest_key, b"onrecord log", "sha256").digest()[:16])
+    name[6], name[8] = 0x80 | name[6] & 0x0F, 0x80 | name[8] & 0x3F
+    log = f"onrecord.log/{UUID(bytes=bytes(name))}"
+    assert log == f"onrecord.log/{SEALS['log']}"
+    signer = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(SEALS["seed"]))
+    public = b"\x01" + signer.public_key().public_bytes_raw()
+    key_id = hashlib.sha256(log.encode() + b"\n" + public).digest()[:4]
+    assert SEALS["public_key"] == f"{log}+{key_id.hex()}+{base64.b64encode(public).decode()}"
+    seed = base64.b64encode(b"\x01" + bytes.fromhex(SEALS["seed"])).decode()
+    assert SEALS["private_key"] == f"PRIVATE+KEY+{log}+{key_id.hex()}+{seed}"
+    seconds, micros = divmod(SEALS["sealed_at"], 1_000_000)
+    sealed = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{micros:06}Z"
+    root = base64.b64encode(bytes.fromhex(SEALS["root"])).decode()
+    text = (
+        f"{log}/{SEALS['shard']}\n{SEALS['size']}\n{root}\n"
+        f"incarnation {SEALS['incarnation']}\nsealed {sealed}\n"
+    )
+    signature = base64.b64encode(key_id + signer.sign(text.encode())).decode()
+    assert SEALS["note"] == f"{text}\n— {log} {signature}\n"
+    assert f"| {SEALS['size']} | `{SEALS['root']}` |" in PAGE
+
+
+def test_our_code_signs_the_same_checkpoint() -> None:
+    keyed = partial(keyed_digest, bytes.fromhex(SEALS["digest_key"]))
+    key = read_private_key(SEALS["private_key"])
+    checkpoint = Checkpoint(
+        log_id_of(keyed),
+        SEALS["shard"],
+        SEALS["size"],
+        bytes.fromhex(SEALS["root"]),
+        UUID(SEALS["incarnation"]),
+        SEALS["sealed_at"],
+    )
+    assert key.public.name == key_name_of(checkpoint.log_id) == f"onrecord.log/{SEALS['log']}"
+    assert str(key.public) == SEALS["public_key"]
+    note = signed(checkpoint.text(), key).encode()
+    assert note.decode() == SEALS["note"]
+    assert parse_checkpoint(verified(note, [key.public]).text) == checkpoint
 
 
 def test_our_code_makes_the_ids_and_bodies_of_keys() -> None:

@@ -1,5 +1,6 @@
 """What pages show is run: the program of each, in its order, then its commands."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,22 @@ def test_the_page_on_capabilities_does_what_it_says() -> None:
     Path("models.toml").write_text(file.text, encoding="utf-8")
     run_program(CAPABILITIES)["store"].close()
     assert run_commands(CAPABILITIES) == 3
+
+
+def test_the_page_on_seals_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, keys = (DOCS / "seals.md").read_text("utf-8"), tmp_path / "keys"
+    text = text.replace("/etc/onrecord", str(keys)).replace("/mnt/seals", str(tmp_path / "seals"))
+    for name, value in re.findall(r"^export (\w+)=(\S+)$", text, re.MULTILINE):
+        monkeypatch.setenv(name, value)
+    page = tmp_path / "seals.md"
+    begin, when, rest = re.split(r"^## (?=When|Formats)", text, flags=re.MULTILINE)
+    keys.mkdir()
+    for part, commands in ((begin, 3), (when, 0), (rest, 2)):
+        page.write_text(part, encoding="utf-8")
+        assert run_commands(page) == commands
+        run_program(page)
 
 
 def test_the_page_on_capabilities_lists_all_that_an_entry_tells() -> None:
