@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from onrecord.adapters.storage.interrupts import begin_anew_in_children
 from onrecord.domain.errors import InvalidInput, OnrecordError, StorageReadOnly
-from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -39,7 +39,7 @@ class StoreSeals:
     """The seals of one backend, whatever stores share it. Safe for threads, and made anew in a fork."""
 
     def __init__(self, backend: Backend, settings: SealSettings, *, events: int = EVENTS) -> None:
-        """Seal as settings say; nothing is read yet. `events` is how many are sealed at once, at most."""
+        """Seal as settings say; nothing is read yet. After so many `events` it is done by itself."""
         self.settings = settings
         self._backend = backend
         self._events = events
@@ -80,7 +80,7 @@ class StoreSeals:
         self._reached = max(self._reached, after)
         if self._due is None:
             self._due = before + self._events
-        if self._reached >= self._due and self._thread is None and not self._is_closed:
+        if self._reached >= self._due and not self._is_sealing() and not self._is_closed:
             self._start()
 
     def attempt(self) -> None:
@@ -108,28 +108,27 @@ class StoreSeals:
         if self._is_closed:
             return
         self._is_closed = True
-        if (thread := self._thread) is not None:
+        if (thread := self._thread) is not None and thread.is_alive():
             thread.join()
         if self._reached > self.sealed:
             self.attempt()
 
+    def _is_sealing(self) -> bool:
+        # An interrupt may leave a thread that never began.
+        return self._thread is not None and self._thread.is_alive()
+
     def _start(self) -> None:
         with self._starting:
-            if self._thread is not None:
+            if self._is_sealing():
                 return
-            thread = threading.Thread(target=self._run, name="onrecord-seals", daemon=True)
-            self._thread = thread
-            try:
-                thread.start()
-            except RuntimeError:  # At the interpreter's end, or among too many threads.
-                self._thread = None
+            self._thread = threading.Thread(target=self._run, name="onrecord-seals", daemon=True)
+            # At the interpreter's end, and among too many threads, none begins.
+            with suppress(RuntimeError):
+                self._thread.start()
 
     def _run(self) -> None:
-        try:
-            while self._due is not None and self._reached >= self._due and not self._is_closed:
-                self.attempt()
-        finally:
-            self._thread = None
+        while self._due is not None and self._reached >= self._due and not self._is_closed:
+            self.attempt()
 
 
 _ALL: Final[WeakSet[StoreSeals]] = WeakSet()
@@ -144,6 +143,7 @@ def sealer_of(backend: Backend, settings: SealSettings) -> Sealer:
     """
     from onrecord.adapters.seals.places import place_at
     from onrecord.adapters.seals.sealing import Sealer
+    from onrecord.domain.seals.checkpoint import log_id_of
 
     must_see_all(backend)
     key = signing_key(settings, log_id_of(backend.digest))
@@ -172,6 +172,7 @@ def places_of(settings: SealSettings) -> tuple[str, ...]:
 def signing_key(settings: SealSettings, log_id: UUID) -> PrivateKey:
     """Return the key that signs; InvalidInput where none is named, or it is of another log."""
     from onrecord.adapters.seals.key_files import read_key_file
+    from onrecord.domain.seals.checkpoint import key_name_of
 
     if settings.key is None:
         raise InvalidInput(

@@ -105,7 +105,7 @@ class Erasing:
         self, operators: Operators, erasure_id: UUID, conversation_id: UUID, actor: str | None
     ) -> int:
         events = self.erase(conversation_id) or _erased_events(self.backend, conversation_id)
-        forks = _forks_left(self.backend, self.tenant, conversation_id)
+        forks = forks_left(self.backend, self.tenant, conversation_id)
         return operators.complete(erasure_id, events, forks, actor).events
 
     def must_be_allowed(self) -> None:
@@ -197,7 +197,7 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
                 yield entry
 
 
-def _forks_left(backend: Backend, tenant: UUID, conversation_id: UUID) -> list[UUID] | None:
+def forks_left(backend: Backend, tenant: UUID, conversation_id: UUID) -> list[UUID] | None:
     """Return the forks of what was erased; None where another conversation is damaged."""
     from onrecord.adapters.streams.listing import forks_of
 

@@ -16,6 +16,7 @@ from eventsourcing.persistence import StoredEvent
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.upkeep import erasing
 from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,
@@ -63,7 +64,7 @@ def mortal(store: Store, patch: pytest.MonkeyPatch, last: int) -> None:
         (backend_of(store), "append"),
         (backend_of(store), "forget"),
         (spool_of(store), "forget"),
-        (store, "forks"),
+        (erasing, "forks_left"),
     ):
         patch.setattr(owner, name, dying(getattr(owner, name)))
 

@@ -178,6 +178,21 @@ def test_a_place_that_cannot_be_reached_fails_no_append_and_is_told_once(
     desk.must_hold()
 
 
+def test_where_no_thread_begins_nothing_fails_and_the_next_append_tries_again(
+    desk: Desk, growing: onrecord.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as among_many:
+        among_many.setattr(threading.Thread, "start", fail)
+        say(growing, 30)
+    assert not desk.place.exists()
+    events = say(growing)
+    wait_for_seals()
+    assert desk.sizes() == [events]
+
+
 def test_a_place_that_cannot_be_reached_is_a_warning_on_closing(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
