@@ -141,7 +141,7 @@ def _export(store: Store, key: str, file: Path | None, *, replace: bool, as_json
     A file that is there stays, unless it is to be replaced; the store's own stay in any case.
     """
     from onrecord.adapters.transfer.export import export as exported
-    from onrecord.adapters.upkeep.files import files_of, is_of_a_store
+    from onrecord.adapters.upkeep.files import files_of
 
     conversation = named(store, key)
     lines = exported(backend_of(store), conversation.conversation_id, conversation.key)
@@ -149,10 +149,7 @@ def _export(store: Store, key: str, file: Path | None, *, replace: bool, as_json
         for line in lines:
             output.raw(line)
         return
-    if files_of(store.url, backend_of(store), spool_of(store)).has(file):
-        raise InvalidInput(f"{file} is a file of the store itself: choose another name")
-    if is_of_a_store(file):
-        raise InvalidInput(f"{file} is a store of Onrecord's: choose another name")
+    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
     written = _write(file, lines, replace=replace)
     if as_json:
         output.json_line({"file": str(file), "events": conversation.head.version, "bytes": written})

@@ -63,6 +63,11 @@ class ShardSeals:
                 raise CorruptRecord(f"{path} at {self.place} is the checkpoint of another size")
             yield sealed
 
+    def sizes(self) -> list[int]:
+        """Return the sizes of all checkpoints, the smallest first; no checkpoint is read."""
+        names = self.place.names(f"{self._folder}/{_EACH}")
+        return [int(name) for name in names if name.isdecimal()]
+
     def at(self, size: int) -> SealedCheckpoint | None:
         """Return the checkpoint of a size, or None."""
         path = f"{_EACH}/{_name(size)}"

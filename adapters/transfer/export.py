@@ -33,9 +33,14 @@ def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator
     `key` is None where it was forgotten. CorruptRecord where a blob is missing,
     InvalidInput for an aggregate that begins at version 0.
     """
+    return closed(_lines(backend, conversation_id, key))
+
+
+def closed(lines: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
+    """Yield lines as they are written, and a last one that counts and digests all before it."""
     running = hashlib.sha256()
     count = 0
-    for line in _lines(backend, conversation_id, key):
+    for line in lines:
         data = _written(line)
         running.update(data)
         count += 1
@@ -82,17 +87,23 @@ def _lines(
         for blob in blobs_in(recorded):
             if blob.sha256 not in seen:
                 seen.add(blob.sha256)
-                yield from _blob_lines(blob, _bytes_of(backend, owners, blob))
-        yield _event_line(recorded)
+                yield from blob_lines(blob, bytes_among(backend, owners, blob))
+        yield {**place_members(recorded), "exchange": recorded.exchange, **byte_members(recorded)}
 
 
-def _event_line(recorded: RecordedEvent) -> Mapping[str, object]:
+def place_members(recorded: RecordedEvent) -> Mapping[str, object]:
+    """Return what the log gave to an event, as its line tells it."""
     return {
         "version": recorded.version,
         "shard": recorded.shard,
         "position": recorded.position,
         "recorded_at": recorded.recorded_at,
-        "exchange": recorded.exchange,
+    }
+
+
+def byte_members(recorded: RecordedEvent) -> Mapping[str, object]:
+    """Return the stored bytes of an event and what commits to them, as its line tells them."""
+    return {
         "header": recorded.header.decode("ascii"),
         "salt": None if recorded.salt is None else recorded.salt.hex(),
         **_body_member(recorded.body),
@@ -111,7 +122,7 @@ def _body_member(body: bytes | None) -> Mapping[str, object]:
         return {"body_base64": b64encode(body).decode()}
 
 
-def _bytes_of(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterator[bytes]:
+def bytes_among(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterator[bytes]:
     """Yield the bytes of a blob from the first of its possible owners that has it."""
     for owner in owners:
         chunks = backend.get_blob(owner, blob)
@@ -125,19 +136,21 @@ def _bytes_of(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterator[
     raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
 
 
-def _blob_lines(blob: Blob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
+def blob_lines(blob: Blob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     """Yield a blob in pieces; even an empty blob has one."""
+    return piece_lines({"blob": blob.sha256, "size": blob.size}, chunks)
+
+
+def piece_lines(
+    beginning: Mapping[str, object], chunks: Iterable[bytes]
+) -> Iterator[Mapping[str, object]]:
+    """Yield bytes in pieces, each line with the same beginning; no bytes have one piece too."""
     start = 0
     for data in _pieces(chunks):
-        yield {
-            "blob": blob.sha256,
-            "size": blob.size,
-            "start": start,
-            "data": b64encode(data).decode(),
-        }
+        yield {**beginning, "start": start, "data": b64encode(data).decode()}
         start += len(data)
     if start == 0:
-        yield {"blob": blob.sha256, "size": 0, "start": 0, "data": ""}
+        yield {**beginning, "start": 0, "data": ""}
 
 
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id
-from onrecord.domain.errors import StorageError
+from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ class StoreFiles:
         """Whether a path names one of them, by whatever spelling or link, or would, once written."""
         target = Path(os.path.realpath(path))
         return self._is_beside(target) or self._is_linked(target) or self._is_spooled(target)
+
+    def must_not_have(self, path: Path) -> None:
+        """Raise InvalidInput for a file of this store, or for the log or the views of another one."""
+        if self.has(path):
+            raise InvalidInput(f"{path} is a file of the store itself: choose another name")
+        if is_of_a_store(path):
+            raise InvalidInput(f"{path} is a store of Onrecord's: choose another name")
 
     def _is_beside(self, target: Path) -> bool:
         if self.database is None or not _is_same(target.parent, self.database.parent):

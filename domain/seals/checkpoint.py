@@ -114,3 +114,12 @@ def proof_text(index: int, proof: Sequence[bytes], note: bytes) -> bytes:
     """Return the proof that a leaf is in a tree, with the signed checkpoint, as C2SP's tlog-proof has it."""
     hashes = "".join(f"{base64.b64encode(each).decode()}\n" for each in proof)
     return f"{_PROOF}\nindex {index}\n{hashes}\n".encode() + note
+
+
+def consistency_text(old: int, proof: Sequence[bytes], note: bytes) -> bytes:
+    """Return the proof that a signed checkpoint goes on from one of an older size.
+
+    It is the body of a request to a witness, as C2SP's tlog-witness has it.
+    """
+    hashes = "".join(f"{base64.b64encode(each).decode()}\n" for each in proof)
+    return f"old {old}\n{hashes}\n".encode() + note

@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("program.py")
 GATEWAY = Path(__file__).with_name("gateway.py")
-INSTALLED = {"onrecord", "onrecord_command.py"}
-"""All that lands in site-packages: the package, and what the command runs before the package is imported."""
+INSTALLED = {"onrecord", "onrecord_command.py", "onrecord_verify.py"}
+"""All that lands in site-packages: the package, what the command runs before it, and the verifier."""
 
 
 def run(*command: str | Path, cwd: Path) -> None:

@@ -1,0 +1,261 @@
+"""`onrecord proof` and `onrecord evidence`: what shows others that nothing was changed or left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+from uuid import UUID
+
+import typer
+
+from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, Url, opened
+from onrecord.adapters.cli.views import Since, Until
+from onrecord.adapters.storage.atomic_files import write_atomically
+from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import named, size
+from onrecord.domain.errors import InvalidInput, counted
+
+if TYPE_CHECKING:
+    from onrecord.adapters.seals.proofs import LogProofs
+    from onrecord.adapters.transfer.evidence import Scope
+    from onrecord.domain.log import Backend, RecordedEvent
+    from onrecord.domain.seals.notes import PrivateKey
+
+_PLACES: Final = "ONRECORD_SEALS"
+_KEY_FILE: Final = "ONRECORD_SEAL_KEY"
+_PUBLIC_KEYS: Final = "ONRECORD_SEAL_VKEY"
+
+Seals = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="URL",
+        help="Where seals are kept: a folder, or an URL. May be given several times; the first one is read.",
+        show_default=f"${_PLACES}",
+    ),
+]
+PublicKeys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vkey",
+        metavar="KEY",
+        help="A public key that is trusted. May be given several times.",
+        show_default=f"${_PUBLIC_KEYS}, else that of the private key in ${_KEY_FILE}",
+    ),
+]
+OutputFile = Annotated[
+    Path,
+    typer.Option("--out", metavar="FILE", help="Write to a new file; `-`: standard output."),
+]
+
+
+def proof(
+    context: typer.Context,
+    key: Annotated[
+        str | None, typer.Argument(help="The conversation's key or its id.", show_default=False)
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Argument(metavar="VERSION", help="Or the event's id.", show_default=False),
+    ] = None,
+    consistency: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            metavar="OLD NEW",
+            help="Of two checkpoints instead, by their sizes.",
+            show_default=False,
+        ),
+    ] = None,
+    shard: Annotated[
+        int, typer.Option(min=0, metavar="S", help="The shard of the checkpoints.")
+    ] = 0,
+    file: OutputFile = STANDARD_INPUT,
+    seals: Seals = None,
+    vkeys: PublicKeys = None,
+    url: Url = None,
+) -> None:
+    """Prove that an event is in the log as it was sealed, or that one checkpoint goes on from another.
+
+    The first is written as C2SP's tlog-proof has it, the second as its tlog-witness has it.
+
+    Example: `onrecord proof support/4711 17`
+
+    Example: `onrecord proof --consistency 1204 5311 --shard 0`
+    """
+    if (consistency is None) == (key is None) or (key is None) != (event is None):
+        raise typer.BadParameter("name a KEY and a VERSION, or --consistency OLD NEW")
+    with opened(context, url) as store:
+        proofs = _Sealing.of(seals, vkeys).proofs(backend_of(store))
+        if consistency is not None:
+            text = proofs.consistency(shard, *consistency).text()
+        else:
+            text = proofs.inclusion(_event(store, key or "", event or "")).text()
+        _write(store, file, [text])
+
+
+def evidence(
+    context: typer.Context,
+    file: OutputFile,
+    key: Annotated[
+        str | None, typer.Argument(help="The conversation's key or its id.", show_default=False)
+    ] = None,
+    tenant: Annotated[
+        bool, typer.Option("--tenant", help="All conversations of the tenant instead.")
+    ] = False,
+    since: Since = None,
+    until: Until = None,
+    seal: Annotated[
+        bool, typer.Option("--seal", help=f"Seal the log first, with the key in ${_KEY_FILE}.")
+    ] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Leave out what is not sealed; the file says so.")
+    ] = False,
+    seals: Seals = None,
+    vkeys: PublicKeys = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one file that proves what was said, to whoever has the public key.
+
+    It holds events, documents, the requests as they were sent, and all proofs. `onrecord-verify` checks it
+    without Onrecord. `--since` and `--until` go with `--tenant`: conversations with an event in that time,
+    from their beginning on. A file that is there stays.
+
+    Example: `onrecord evidence support/4711 --out 4711.evidence`
+
+    Example: `onrecord evidence --tenant --since 2026-03-03 --until 2026-03-04 --out march.evidence`
+    """
+    from onrecord.adapters.transfer.evidence import Evidence, ends_of
+
+    if tenant == (key is not None):
+        raise typer.BadParameter("name a KEY, or say --tenant")
+    if not tenant and (since or until):
+        raise typer.BadParameter("--since and --until go with --tenant")
+    with opened(context, url) as store:
+        backend, sealing = backend_of(store), _Sealing.of(seals, vkeys)
+        scope, ends = _scope(store, key, since, until), ends_of(backend)
+        if seal:
+            sealing.seal(backend)
+        bundle = Evidence(backend, sealing.proofs(backend), scope, ends, partial)
+        bundle.must_be_sealed()
+        written = _write(store, file, bundle.lines())
+    if file == STANDARD_INPUT:
+        return
+    if as_json:
+        output.json_line({"file": str(file), "bytes": written})
+    else:
+        output.sentence(
+            f"The evidence is in {file}, {size(written)}: check it with onrecord-verify."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealing:
+    """Where seals are kept and by which keys they are known: options, else the environment."""
+
+    places: Sequence[str]
+    public_keys: Sequence[str]
+    key_file: str | None
+
+    @staticmethod
+    def of(places: Sequence[str] | None, public_keys: Sequence[str] | None) -> _Sealing:
+        """Return what is given, and of the environment what is not."""
+        sealing = _Sealing(
+            places or os.environ.get(_PLACES, "").split(),
+            public_keys or os.environ.get(_PUBLIC_KEYS, "").split(),
+            os.environ.get(_KEY_FILE),
+        )
+        if not sealing.places:
+            raise InvalidInput(
+                f"nobody said where the seals are kept: give --seals, or set {_PLACES}"
+            )
+        return sealing
+
+    def proofs(self, backend: Backend) -> LogProofs:
+        """Return what makes proofs of a log, from what the first place keeps."""
+        from onrecord.adapters.seals.places import place_at
+        from onrecord.adapters.seals.proofs import LogProofs
+        from onrecord.domain.seals.checkpoint import log_id_of
+        from onrecord.domain.seals.notes import parse_public_key
+
+        keys = [parse_public_key(text) for text in self.public_keys]
+        if not keys:
+            keys = [self._private_key().public]
+        return LogProofs(place_at(self.places[0]), log_id_of(backend.digest), keys)
+
+    def seal(self, backend: Backend) -> None:
+        """Seal a log at all places."""
+        from onrecord.adapters.seals.places import place_at
+        from onrecord.adapters.seals.sealing import Sealer
+        from onrecord.domain.seals.notes import parse_public_key
+
+        earlier = [parse_public_key(text) for text in self.public_keys]
+        places = [place_at(url) for url in self.places]
+        Sealer(backend, self._private_key(), places, earlier=earlier).seal()
+
+    def _private_key(self) -> PrivateKey:
+        from onrecord.adapters.seals.signing import read_private_key
+
+        if not self.key_file:
+            raise InvalidInput(
+                f"no key is known: give the public one with --vkey or in {_PUBLIC_KEYS}; to seal, name the file of "
+                f"the private one in {_KEY_FILE}"
+            )
+        try:
+            return read_private_key(Path(self.key_file).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            raise InvalidInput(f"the file of {_KEY_FILE} cannot be read") from None
+
+
+def _scope(store: Store, key: str | None, since: datetime | None, until: datetime | None) -> Scope:
+    from onrecord.adapters.transfer.evidence import Scope
+    from onrecord.domain.header import microseconds_of
+
+    if key is not None:
+        return Scope(store.tenant, named(store, key).conversation_id)
+    times = (None if time is None else microseconds_of(time) for time in (since, until))
+    return Scope(store.tenant, None, *times)
+
+
+def _event(store: Store, key: str, event: str) -> RecordedEvent:
+    """Return the event of a version, or of an id; InvalidInput where there is none."""
+    conversation, backend = named(store, key), backend_of(store)
+    if event.isdecimal():
+        version = int(event)
+        found = backend.read(conversation.conversation_id, after=version - 1, until=version)
+    else:
+        wanted = _id(event)
+        events = backend.read(conversation.conversation_id)
+        found = (each for each in events if each.event_id == wanted)
+    if (recorded := next(found, None)) is None:
+        last = counted(conversation.head.version, "event")
+        raise InvalidInput(f"{conversation} has no such event: it has {last}")
+    return recorded
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no version, and no id of an event") from None
+
+
+def _write(store: Store, file: Path, pieces: Iterable[bytes]) -> int:
+    """Write to a new file, whole or not at all, or to standard output; return how many bytes."""
+    from onrecord.adapters.upkeep.files import files_of
+
+    if file == STANDARD_INPUT:
+        for piece in pieces:
+            output.raw(piece)
+        return 0
+    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
+    try:
+        return write_atomically(file, pieces, replace=False)
+    except FileExistsError as exc:
+        raise InvalidInput(f"{file} is there already: choose another name") from exc
+    except OSError as exc:
+        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc

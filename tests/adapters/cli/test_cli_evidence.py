@@ -1,0 +1,169 @@
+"""`onrecord proof`, `onrecord evidence` and `onrecord-verify`: from a store to an auditor's machine."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from onrecord.adapters.seals.signing import new_key
+from onrecord.adapters.store import backend_of
+from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
+from tests.adapters.cli.command import Command, in_process
+
+KEY = "support/4711"
+VERIFIER = Path(__file__).parents[3] / "src" / "onrecord_verify.py"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture(autouse=True)
+def vkey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The public key of a store with a conversation, which nobody sealed yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ONRECORD_URL", "sqlite:///talks.db")
+    with onrecord.connect() as store:
+        chat = store.conversation(KEY)
+        chat.instruct("Be kind.")
+        chat.user("Where is it?", documents=[b"%PDF the waybill"])
+        key = new_key(key_name_of(log_id_of(backend_of(store).digest)))
+    (tmp_path / "key").write_text(key.encode())
+    monkeypatch.setenv("ONRECORD_SEALS", "seals")
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", "key")
+    return str(key.public)
+
+
+def verified(python: Path | str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the verifier where nothing of ours can be imported."""
+    return subprocess.run(
+        [python, "-I", VERIFIER, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def auditors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that holds the library `cryptography`, and nothing else."""
+    folder = tmp_path_factory.mktemp("auditor")
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for name in ("cryptography", "cffi", "_cffi_backend"):
+        found = importlib.util.find_spec(name)
+        assert found is not None
+        assert found.origin is not None
+        origin = Path(found.origin)
+        source = origin.parent if origin.name == "__init__.py" else origin
+        (packages / source.name).symlink_to(source)
+    return folder / "bin" / "python"
+
+
+def test_an_auditor_needs_the_file_the_verifier_and_the_key(
+    command: Command, auditors: Path, vkey: str
+) -> None:
+    done = command("evidence", KEY, "--out", "4711.evidence", "--seal")
+    assert (done.code, done.err) == (0, "")
+    assert "The evidence is in 4711.evidence" in done.out
+    ours = "import onrecord, onrecord_verify"
+    alone = subprocess.run([auditors, "-I", "-c", ours], capture_output=True, check=False)
+    assert b"ModuleNotFoundError" in alone.stderr
+    checked = verified(auditors, "4711.evidence", "--key", vkey)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "1 conversations, 3 events" in checked.stdout
+    assert "Not proved: " in checked.stdout
+    unpinned = verified(auditors, "4711.evidence")
+    assert unpinned.returncode == 3
+    assert "NO KEY WAS GIVEN" in unpinned.stdout
+
+
+def test_another_key_or_another_byte_proves_nothing(command: Command, vkey: str) -> None:
+    command("evidence", KEY, "--out", "4711.evidence", "--seal")
+    other = str(new_key(vkey.split("+")[0]).public)
+    checked = verified(sys.executable, "4711.evidence", "--key", other)
+    assert (checked.returncode, checked.stdout) == (1, "")
+    assert checked.stderr == (
+        "NOT PROVED: line 3: the checkpoint is signed by no key that was given\n"
+    )
+    Path("4711.evidence").write_bytes(Path("4711.evidence").read_bytes().replace(b"kind", b"rude"))
+    checked = verified(sys.executable, "4711.evidence", "--key", vkey)
+    assert (checked.returncode, checked.stdout) == (1, "")
+    assert "the digest is not that of salt and body" in checked.stderr
+    assert verified(sys.executable, "4711.evidence", "--key", "none").returncode == 2
+    assert verified(sys.executable, "nowhere", "--key", vkey).returncode == 2
+
+
+def test_evidence_of_a_tenant_goes_to_standard_output_too(command: Command, vkey: str) -> None:
+    done = command("evidence", "--tenant", "--since", "2020-01-01", "--out", "-", "--seal")
+    Path("all.evidence").write_text(done.out, encoding="utf-8")
+    assert verified(sys.executable, "all.evidence", "--key", vkey).returncode == 0
+
+
+def test_a_file_that_is_there_stays(command: Command) -> None:
+    Path("4711.evidence").write_text("mine")
+    done = command("evidence", KEY, "--out", "4711.evidence", "--seal")
+    assert (done.code, Path("4711.evidence").read_text()) == (1, "mine")
+    done = command("evidence", KEY, "--out", "talks.db", "--seal")
+    assert (done.code, "is a file of the store itself" in done.err) == (1, True)
+
+
+def test_what_is_not_sealed_is_refused_and_no_file_is_written(command: Command) -> None:
+    done = command("evidence", KEY, "--out", "4711.evidence")
+    assert done.code == 1
+    assert "is not sealed yet: seal the log first (--seal)" in done.err
+    assert not Path("4711.evidence").exists()
+
+
+def test_evidence_in_json_says_where_it_is(command: Command) -> None:
+    done = command("evidence", KEY, "--out", "4711.evidence", "--seal", "--json")
+    size = Path("4711.evidence").stat().st_size
+    assert done.document == {"file": "4711.evidence", "bytes": size}
+
+
+def test_nobody_seals_or_proves_without_a_place_and_a_key(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ONRECORD_SEAL_KEY")
+    assert "no key is known" in command("proof", KEY, "1").err
+    monkeypatch.delenv("ONRECORD_SEALS")
+    assert "nobody said where the seals are kept" in command("proof", KEY, "1").err
+
+
+def test_the_proof_of_an_event_is_that_of_its_version_and_of_its_id(
+    command: Command, vkey: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("evidence", KEY, "--out", "4711.evidence", "--seal")
+    monkeypatch.delenv("ONRECORD_SEAL_KEY")
+    of_version = command("proof", KEY, "2", "--vkey", vkey).out
+    assert of_version.startswith("c2sp.org/tlog-proof@v1\nindex 1\n")
+    event = json.loads(json.loads(Path("4711.evidence").read_text().splitlines()[4])["header"])
+    assert event["type"] == "conversation.started"
+    of_id = command("proof", KEY, event["event"], "--vkey", vkey).out
+    assert of_id.startswith("c2sp.org/tlog-proof@v1\nindex 0\n")
+    assert "has no such event" in command("proof", KEY, "9", "--vkey", vkey).err
+    assert command("proof", KEY, "nine", "--vkey", vkey).code == 2
+
+
+def test_the_consistency_of_two_checkpoints_is_written_for_a_witness(command: Command) -> None:
+    command("evidence", KEY, "--out", "first.evidence", "--seal")
+    with onrecord.connect() as store:
+        store.conversation(KEY).user("Thank you.")
+    command("evidence", KEY, "--out", "second.evidence", "--seal")
+    done = command("proof", "--consistency", "3", "4", "--shard", "0")
+    assert done.out.startswith("old 3\n")
+    assert "\n\nonrecord.log/" in done.out
+    assert "has no checkpoint of size 2" in command("proof", "--consistency", "2", "4").err
+    assert command("proof", "--consistency", "4", "3").code == 1
+
+
+def test_a_proof_is_of_an_event_or_of_two_checkpoints(command: Command) -> None:
+    assert command("proof").code == 2
+    assert command("proof", KEY).code == 2
+    assert command("proof", KEY, "1", "--consistency", "3", "4").code == 2
+    assert command("evidence", "--out", "x").code == 2
+    assert command("evidence", KEY, "--tenant", "--out", "x").code == 2
+    assert command("evidence", KEY, "--since", "2026-01-01", "--out", "x").code == 2
