@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import onrecord
+import onrecord_verify
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.seals.signing import new_key
 from onrecord.projections.apis.capabilities import Told
 from tests import postgres_server as postgres
 from tests.postgres_places import fresh_log
@@ -142,3 +144,16 @@ def test_a_page_that_asks_a_model_does_what_it_says(name: str) -> None:
         program["client"].close()
     program["store"].close()
     run_commands(page)
+
+
+def test_the_page_on_evidence_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    page, key = DOCS / "evidence.md", new_key("example.org/log")
+    run_program(page)
+    Path("seal.key").write_text(key.encode())
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", "seal.key")
+    monkeypatch.setenv("ONRECORD_SEALS", "seals")
+    assert run_commands(page) == 3
+    for name, conversations in (("4711", 1), ("march", 0)):
+        with Path(f"{name}.evidence").open("rb") as file:
+            bundle = onrecord_verify.verified(file, [str(key.public)])
+        assert bundle.counts["conversations"] == conversations

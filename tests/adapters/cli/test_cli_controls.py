@@ -90,6 +90,8 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "verify": [(), (NASTY,)],
     "sweep": [()],
     "export": [(NASTY, "-o", f"out {NASTY}".replace("/", "")), (NASTY, "-o", f"no/{NASTY}")],
+    "evidence": [(NASTY, "--out", "out", "--seal"), (NASTY, "--out", "out", "--seals", NASTY)],
+    "proof": [(NASTY, "1"), (NASTY, NASTY), (f"no {NASTY}", "1")],
     "import": [
         ("export.jsonl", "--check"),
         ("export.jsonl", "--as", NASTY),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import onrecord
+from onrecord.adapters.seals.signing import new_key
 from tests.adapters.cli.command import Done, run
 from tests.adapters.tools.conversations import asked
 
@@ -46,6 +47,13 @@ def pay(amount: int) -> int:
     return amount
 
 
+def sealing(folder: Path) -> dict[str, str]:
+    """What the environment says of a key to seal with, and of where seals are kept."""
+    key = folder / "seal.key"
+    key.write_text(new_key("example.org/log").encode())
+    return {"ONRECORD_SEAL_KEY": str(key), "ONRECORD_SEALS": str(folder / "seals")}
+
+
 def waiting(place: str) -> str:
     """A store in which two calls wait for a person; return its URL."""
     with onrecord.connect(place) as store:
@@ -75,6 +83,11 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "replay KEY": run("replay", KEY, "--json", "--url", url),
         "replay KEY --verify": run("replay", KEY, "--verify", "--json", "--url", url),
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
+        "evidence KEY --out FILE": run(
+            *("evidence", KEY, "--out", str(folder / "chat.evidence"), "--seal", "--json"),
+            *("--url", url),
+            **sealing(folder),
+        ),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
         "tools KEY": run("tools", KEY, "--json", "--url", url),
