@@ -30,6 +30,7 @@ from onrecord.adapters.transfer.export import (
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.events import ConversationStarted
+from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.operators import INTENDED, erasure_id
 from onrecord.domain.seals.notes import parse_note
@@ -92,10 +93,8 @@ class Evidence:
         """Raise InvalidInput where something is not covered yet, before anything is written."""
         if self.partial:
             return
-        for conversation_id in self._conversations():
-            last = self._last_event(conversation_id)
-            if last is not None:
-                self._is_sealed(last)
+        for last in self._last_events():
+            self._is_covered(last)
 
     def _lines(self) -> Iterator[Line]:
         yield {
@@ -110,8 +109,8 @@ class Evidence:
         yield from self._key_lines([sealed for chain in chains for sealed in chain])
         for chain in chains:
             yield from self._checkpoint_lines(chain)
-        for conversation_id in self._conversations():
-            yield from self._conversation(conversation_id)
+        for last in self._last_events():
+            yield from self._conversation(last.conversation_id, last.version)
 
     # What was sealed.
 
@@ -168,28 +167,34 @@ class Evidence:
 
     # What was recorded.
 
-    def _conversations(self) -> Iterator[UUID]:
-        """Yield the conversations in scope, in the order of their ids: it does not change meanwhile."""
+    def _last_events(self) -> Iterator[RecordedEvent]:
+        """Yield the last event in scope of each conversation, in the order of their ids.
+
+        That order does not change meanwhile, whoever writes.
+        """
         if self.scope.conversation_id is not None:
-            yield self.scope.conversation_id
+            last = self._last_event(self.scope.conversation_id)
+            if last is None:
+                raise InvalidInput("nothing is recorded of this conversation yet")
+            yield last
             return
         after: UUID | None = None
-        while True:
-            with self.backend.inventory().moment() as moment:
-                heads = moment.heads(after, _PAGE)
+        while heads := self._heads(after):
             for head in heads:
-                if head.tenant == self.scope.tenant and self._moved(head.conversation_id):
-                    yield head.conversation_id
-            if not heads:
-                return
+                if head.tenant == self.scope.tenant and not self._is_aggregate(head):
+                    last = self._last_event(head.conversation_id)
+                    if last is not None:
+                        yield last
             after = heads[-1].conversation_id
 
-    def _moved(self, conversation_id: UUID) -> bool:
-        """Whether it is a conversation, and has an event in scope; aggregates begin at version 0."""
-        first = next(self.backend.read(conversation_id, limit=1), None)
-        if first is None or first.version < 1:
-            return False
-        return self._last_event(conversation_id) is not None
+    def _heads(self, after: UUID | None) -> list[StoredHead]:
+        with self.backend.inventory().moment() as moment:
+            return moment.heads(after, _PAGE)
+
+    def _is_aggregate(self, head: StoredHead) -> bool:
+        """Whether it begins at version 0, as no conversation does."""
+        first = next(self.backend.read(head.conversation_id, limit=1), None)
+        return first is not None and first.version < 1
 
     def _last_event(self, conversation_id: UUID) -> RecordedEvent | None:
         """Return the last event of a conversation in scope, or None."""
@@ -201,19 +206,17 @@ class Evidence:
                 last = event
         return last
 
-    def _conversation(self, conversation_id: UUID) -> Iterator[Line]:
+    def _conversation(self, conversation_id: UUID, until: int) -> Iterator[Line]:
         is_erased = False
         for stream in self._erasures(conversation_id):
             yield {"erasure": str(stream), "of": str(conversation_id)}
-            for event in self._sealed_events(stream, None):
-                is_erased = is_erased or event.type == INTENDED
-                yield self._event_line(event)
+            for event in self.backend.read(stream):
+                if self._is_covered(event):
+                    is_erased = is_erased or event.type == INTENDED
+                    yield self._event_line(event)
             yield from self._left_out()
-        last = self._last_event(conversation_id)
-        if last is None:
-            raise InvalidInput("nothing is recorded of it yet")
         yield {"conversation": str(conversation_id), "key": self._key(conversation_id)}
-        yield from self._told(conversation_id, last.version, is_erased=is_erased)
+        yield from self._told(conversation_id, until, is_erased=is_erased)
         yield from self._left_out()
 
     def _key(self, conversation_id: UUID) -> str | None:
@@ -238,12 +241,9 @@ class Evidence:
 
         replay = RequestReplay(sent_in(self._read(segments)), bytes_of)
         seen: set[str] = set()
-        own = self._sealed_events(conversation_id, until)
         for event in self._read(segments):
             replayed = replay.take(event)
-            if event.conversation_id != conversation_id:
-                continue
-            if next(own, None) is None:  # It is not sealed, nor are those behind it.
+            if event.conversation_id != conversation_id or not self._is_covered(event):
                 continue
             if event.body is None and not is_erased:
                 raise CorruptRecord(
@@ -274,25 +274,21 @@ class Evidence:
                 return
             yield stream
 
-    def _sealed_events(self, stream: UUID, until: int | None) -> Iterator[RecordedEvent]:
-        """Yield the events of a stream that the last checkpoint covers, and count the others."""
-        for event in self.backend.read(stream, until=until):
-            if event.position > self.ends[event.shard]:
-                return
-            if self._is_sealed(event):
-                yield event
-            else:
-                self._unsealed += 1
+    def _is_covered(self, event: RecordedEvent) -> bool:
+        """Whether the last checkpoint covers an event; those that it does not are counted.
 
-    def _is_sealed(self, event: RecordedEvent) -> bool:
-        """Whether an event is covered; InvalidInput where none may be left out."""
-        is_sealed = event.position <= self.proofs.of(event.shard).size
-        if not is_sealed and not self.partial:
+        What came after this was begun is none of it. InvalidInput where nothing may be left out.
+        """
+        if event.position > self.ends[event.shard]:
+            return False
+        is_covered = event.position <= self.proofs.of(event.shard).size
+        if not is_covered and not self.partial:
             raise InvalidInput(
                 f"version {event.version} of {event.conversation_id} is not sealed yet: seal the log first "
                 "(--seal), or leave out what is not sealed (--partial)"
             )
-        return is_sealed
+        self._unsealed += not is_covered
+        return is_covered
 
     def _left_out(self) -> Iterator[Line]:
         if self._unsealed:
