@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
@@ -23,7 +22,6 @@ from onrecord.adapters.upkeep.erasing import (
     eraser_given,
     erasures,
     erasures_of,
-    unfinished_erasures,
 )
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.jsontext import JsonObject
@@ -36,7 +34,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.seals.store_seals import StoreSeals
     from onrecord.adapters.streams.listing import Listed
-    from onrecord.adapters.upkeep.verifying import Progress, Verified
+    from onrecord.adapters.upkeep.verified import Verified
+    from onrecord.adapters.upkeep.verifying import Progress
     from onrecord.adapters.views.following import Following
     from onrecord.adapters.views.ports import ViewStatus
     from onrecord.adapters.views.reading import Views
@@ -235,35 +234,33 @@ class Store:
         *,
         roots: Iterable[Root] = (),
         views: bool = False,
+        seals: Iterable[str] | None = None,
+        vkeys: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> Verified:
         """Check that what is stored is what was committed to, and say what does not hold.
 
         Of a conversation (its key, or its id), else of the whole store, all tenants of it: events,
-        heads, keys, documents, erasures, and what belongs to none. `roots` were written down
-        before, `onrecord.domain.header.parse_root` reads them: the log must still have them.
-        InvalidInput where they are given of a conversation. A role that is bound
-        to a tenant does not see all positions: it can check conversations only. `views` compares
-        the rows of the maintained views too with what the events come to.
+        heads, keys, documents, erasures, and what belongs to none. The log must still have `roots`
+        that were written down, and what is sealed at places, the URLs `seals` (else
+        `$ONRECORD_SEALS`), under the public keys `vkeys` (docs/verify.md). InvalidInput where
+        those are given of a conversation. A role that is bound to a tenant does not see all
+        positions: it can check conversations only. `views` compares the rows of the maintained
+        views too with what the events come to.
         """
-        from onrecord.adapters.upkeep.verifying import no_progress, verify_conversation, verify_log
+        from onrecord.adapters.upkeep.verifying import no_progress
+        from onrecord.adapters.upkeep.verifying_store import verify_store
         from onrecord.adapters.upkeep.verifying_views import with_views
 
-        report_progress, known_roots = progress or no_progress, list(roots)
         conversation_id = None if which is None else self._id(which)
-        if conversation_id is None:
-            verified = verify_log(self._backend, roots=known_roots, progress=report_progress)
-            own = unfinished_erasures(self._backend, self.tenant)
-            verified = replace(verified, unfinished=tuple(one.conversation_id for one in own))
-        elif known_roots:
-            raise InvalidInput("a root is a shard's: verify the whole store, or leave it out")
-        else:
-            verified = verify_conversation(self._backend, conversation_id)
+        report = progress or no_progress
+        verified = verify_store(
+            self._backend, self.tenant, conversation_id, roots, seals, vkeys, progress=report
+        )
         if not views:
             return verified
-        return with_views(
-            verified, self._backend, self.views.pages.kept(), conversation_id, report_progress
-        )
+        kept = self.views.pages.kept()
+        return with_views(verified, self._backend, kept, conversation_id, report)
 
     def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to and that were stored so long ago, at least.

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.upkeep.erasing import ForgetResult, SweepResult
-    from onrecord.adapters.upkeep.verifying import Progress, Verified
+    from onrecord.adapters.upkeep.verified import Verified
+    from onrecord.adapters.upkeep.verifying import Progress
     from onrecord.adapters.views.ports import ViewStatus
     from onrecord.adapters.wire.clients.binding import Unbound
     from onrecord.domain.log import Cursor
@@ -200,6 +201,8 @@ class AsyncStore:
         *,
         roots: Iterable[Root] = (),
         views: bool = False,
+        seals: Iterable[str] | None = None,
+        vkeys: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> Verified:
         """Check that what is stored is what was committed to, as `Store.verify` does.
@@ -207,7 +210,15 @@ class AsyncStore:
         `progress` is called in another thread.
         """
         return await self._steps.run_long(
-            partial(self._store.verify, which, roots=roots, views=views, progress=progress)
+            partial(
+                self._store.verify,
+                which,
+                roots=roots,
+                views=views,
+                seals=seals,
+                vkeys=vkeys,
+                progress=progress,
+            )
         )
 
     async def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:

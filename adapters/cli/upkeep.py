@@ -18,9 +18,10 @@ from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.domain.errors import InvalidInput, counted
+from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
-    from onrecord.adapters.upkeep.verifying import Verified
+    from onrecord.adapters.upkeep.verified import Verified, VerifiedSeal
     from onrecord.projections.verification.verification import Fault
 
 _FORKS_NAMED: Final = 10
@@ -177,6 +178,22 @@ def verify(
     views: Annotated[
         bool, typer.Option("--views", help="Compare the views with what the events come to.")
     ] = False,
+    seals: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Compare with what is sealed at this place.",
+            show_default="$ONRECORD_SEALS",
+        ),
+    ] = None,
+    vkey: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY",
+            help="Believe checkpoints that this public key signed.",
+            show_default="$ONRECORD_SEAL_VKEY, else that of $ONRECORD_SEAL_KEY",
+        ),
+    ] = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -184,9 +201,11 @@ def verify(
 
     Every table of the log: digests and leaves, documents, the order of positions and versions,
     where each conversation stands, and whose it is. Then it prints what it could not check, and a
-    root for each shard: write it down elsewhere, and later compare with `--root`. Exit code 1 if
-    something does not hold, or the log was cut. `--views` folds the events again, and compares what
-    comes of them with the rows that views keep. Piped: conversation, version, fault.
+    root for each shard: write it down elsewhere, and later compare with `--root`. Where the log is
+    sealed, every checkpoint and tile is compared, and how far each shard is sealed is printed. Exit
+    code 1 if something does not hold, the log was cut, or its seals could not be checked. `--views`
+    folds the events again, and compares what comes of them with the rows that views keep. Piped:
+    conversation, version, fault.
 
     Example: `onrecord verify`
     """
@@ -197,7 +216,14 @@ def verify(
     with opened(context, url) as store:
         which = None if key is None else named(store, key).conversation_id
         with output.progress_of("Verifying") as progress:
-            verified = store.verify(which, roots=roots, views=views, progress=progress)
+            verified = store.verify(
+                which,
+                roots=roots,
+                views=views,
+                seals=seals or None,
+                vkeys=vkey or None,
+                progress=progress,
+            )
         doubts = clock_doubts(backend_of(store))
     if as_json:
         output.json_line(_verified_document(verified) | {"doubts": list(doubts)})
@@ -218,16 +244,26 @@ def _write_verified(verified: Verified, doubts: Iterable[str]) -> None:
     summary = _summary(verified)
     if verified.is_whole:
         output.sentence(f"{summary}: all of it holds.")
-    else:
+    elif verified.faults:
         output.note(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
+    else:
+        output.note(f"onrecord: {summary}: no fault, but the seals could not be checked")
     for heading, lines in (
         ("checked", verified.checked),
         ("not checked", verified.unchecked),
         ("root", verified.roots),
+        ("seal", map(_sealed, verified.seals)),
         ("onrecord", doubts),
     ):
         for line in lines:
             output.note(f"{heading}: {line}")
+
+
+def _sealed(seal: VerifiedSeal) -> str:
+    if not seal.is_checked:
+        return f"shard {seal.shard} at {seal.place}: not checked"
+    when = "" if seal.sealed_at is None else f" ({timestamp(seal.sealed_at)})"
+    return f"shard {seal.shard} is sealed to {seal.size:,} at {seal.place}{when}, {seal.pending:,} not yet"
 
 
 def _summary(verified: Verified) -> str:
@@ -250,9 +286,17 @@ def _verified_document(verified: Verified) -> dict[str, object]:
         "checked": list(verified.checked),
         "unchecked": list(verified.unchecked),
         "views": [asdict(view) for view in verified.views],
+        "seals": [_seal_document(seal) for seal in verified.seals],
         "unfinished_erasures": [str(erasure) for erasure in verified.unfinished],
         "whole": verified.is_whole,
     }
+
+
+def _seal_document(seal: VerifiedSeal) -> dict[str, object]:
+    sealed_at = None if seal.sealed_at is None else timestamp(seal.sealed_at)
+    document = asdict(seal) | {"sealed_at": sealed_at, "keys": list(seal.keys)}
+    checked, pinned = document.pop("is_checked"), document.pop("is_pinned")
+    return {**document, "pinned": pinned, "checked": checked}
 
 
 def _fault_document(fault: Fault) -> dict[str, object]:

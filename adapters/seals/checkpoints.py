@@ -11,6 +11,7 @@ Without the list of checkpoints this is a log that any reader of C2SP's tiles re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -26,6 +27,7 @@ from onrecord.domain.seals.tiles import WIDTH, Tile, hashes_of, subtrees_in, til
 _LAST: Final = "checkpoint"
 _EACH: Final = "checkpoints"
 _DIGITS: Final = 20
+_NAME: Final = re.compile(rf"[0-9]{{{_DIGITS}}}")
 
 
 class SealedCheckpoint(NamedTuple):
@@ -53,15 +55,14 @@ class ShardSeals:
 
     def each(self) -> Iterator[SealedCheckpoint]:
         """Yield all checkpoints, the smallest first; CorruptRecord where one is not ours, or not signed."""
-        for name in self.place.names(f"{self._folder}/{_EACH}"):
-            path = f"{_EACH}/{name}"
-            note = self.place.read(f"{self._folder}/{path}")
-            if note is None:
-                continue
-            sealed = self._read(note, path)
-            if name != _name(sealed.checkpoint.size):
-                raise CorruptRecord(f"{path} at {self.place} is the checkpoint of another size")
-            yield sealed
+        for size in self.sizes():
+            if (sealed := self.at(size)) is not None:
+                yield sealed
+
+    def sizes(self) -> list[int]:
+        """Return the sizes of which there are checkpoints, by their names; none of them is read."""
+        names = self.place.names(f"{self._folder}/{_EACH}")
+        return [int(name) for name in names if _NAME.fullmatch(name)]
 
     def sizes(self) -> list[int]:
         """Return the sizes of all checkpoints, the smallest first; no checkpoint is read."""
@@ -69,10 +70,15 @@ class ShardSeals:
         return [int(name) for name in names if name.isdecimal()]
 
     def at(self, size: int) -> SealedCheckpoint | None:
-        """Return the checkpoint of a size, or None."""
+        """Return the checkpoint of a size, or None; CorruptRecord where it is not ours, or not signed."""
         path = f"{_EACH}/{_name(size)}"
         note = self.place.read(f"{self._folder}/{path}")
-        return None if note is None else self._read(note, path)
+        if note is None:
+            return None
+        sealed = self._read(note, path)
+        if sealed.checkpoint.size != size:
+            raise CorruptRecord(f"{path} at {self.place} is the checkpoint of another size")
+        return sealed
 
     def add(self, sealed: SealedCheckpoint) -> None:
         """Keep a checkpoint, whose tiles are there; CorruptRecord where one of its size has another root.

@@ -15,8 +15,11 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of
+from onrecord.adapters.upkeep.verified import Verified
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
+from onrecord.adapters.upkeep.verifying_seals import SealedLog
 from onrecord.domain.errors import CorruptRecord, counted
 from onrecord.domain.inventory import (
     Moment,
@@ -28,7 +31,9 @@ from onrecord.domain.inventory import (
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.operators import is_key
+from onrecord.domain.seals.checkpoint import log_id_of
 from onrecord.domain.seals.merkle import EMPTY, Root, Tree
+from onrecord.domain.seals.tiles import TileWriter, no_tile
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 from onrecord.projections.verification.belongings import (
     References,
@@ -54,59 +59,23 @@ Progress = Callable[[int, int], None]
 """Is told how many events were looked at, and how many there are: each is looked at twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedView:
-    """A view of which `rows` were compared; `behind` events of the log it has not folded yet.
-
-    `parked` conversations wait in it, and were compared up to there.
-    """
-
-    view: str
-    rows: int
-    behind: int
-    parked: int
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What was checked, and what does not hold; `is_whole` if all does.
-
-    `roots` are those of the shards as they are now, to be written down. `checked` says what was
-    looked at, `unchecked` what could not be, a sentence each.
-    `views` are those that were compared with the events. `recorded_erasures` and `recorded_keys` are the
-    operators' streams, which count among the events and not among the conversations. `unfinished` are conversations whose erasure was begun and not finished, which is no fault.
-    """
-
-    events: int
-    erased: int
-    conversations: int
-    faults: tuple[Fault, ...]
-    roots: tuple[Root, ...] = ()
-    checked: tuple[str, ...] = ()
-    unchecked: tuple[str, ...] = ()
-    unfinished: tuple[UUID, ...] = ()
-    views: tuple[VerifiedView, ...] = ()
-    recorded_erasures: int = 0
-    recorded_keys: int = 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all that was checked holds."""
-        return not self.faults
-
-
 def no_progress(done: int, total: int) -> None:
     """Let progress pass."""
 
 
 def verify_log(
-    backend: Backend, *, roots: Iterable[Root] = (), progress: Progress = no_progress
+    backend: Backend,
+    *,
+    roots: Iterable[Root] = (),
+    seals: Seals = NO_SEALS,
+    progress: Progress = no_progress,
 ) -> Verified:
     """Check all events of all shards, all conversations, and what belongs to none.
 
-    `roots` are those that were written down before: the log must still have them.
+    `roots` are those that were written down before, and `seals` says where checkpoints are: the log
+    must still have them.
     """
-    check = _Check(backend, progress)
+    check = _Check(backend, progress, seals)
     cursors, wanted = backend.cursors(), list(dict.fromkeys(roots))
     check.total = 2 * sum(last.position for last in cursors)
     trees = [check.shard(last, wanted) for last in cursors]
@@ -119,7 +88,7 @@ def verify_log(
 
 def verify_conversation(backend: Backend, conversation_id: UUID) -> Verified:
     """Check the events of one conversation and all that belongs to it."""
-    check = _Check(backend, no_progress)
+    check = _Check(backend, no_progress, NO_SEALS)
     with backend.inventory().moment() as moment:
         head = moment.head(conversation_id)
         read = None if head is None else check.read(moment, head)
@@ -147,8 +116,9 @@ class _ConversationRows:
 class _Check:
     """What was counted and found so far."""
 
-    def __init__(self, backend: Backend, progress: Progress) -> None:
+    def __init__(self, backend: Backend, progress: Progress, seals: Seals) -> None:
         self._backend = backend
+        self._seals = SealedLog(log_id_of(backend.digest), seals)
         self._inventory = backend.inventory()
         self._progress = progress
         self._faults: list[Fault] = []
@@ -169,10 +139,12 @@ class _Check:
 
     def shard(self, last: Cursor, wanted: Sequence[Root]) -> tuple[int, Tree]:
         """Check the events of a shard up to its last position, and its roots; return its tree."""
-        tree, before = EMPTY, None
+        sealed, before = self._seals.shard(last.shard), None
+        writer = TileWriter(0, no_tile, sealed.tile)
         self._ends[last.shard] = last.position
         roots = [root for root in wanted if root.shard == last.shard]
-        self._compare(roots, tree)
+        sizes = {root.size for root in roots}
+        sealed.grown(writer)
         for stored in self._log(last):
             event = stored.event
             self.add(place_faults(event, before))
@@ -180,8 +152,14 @@ class _Check:
             if not stored.begun and event.conversation_id not in self._headless:
                 self._headless.add(event.conversation_id)
                 self.add([_headless(event.conversation_id)])
-            tree, before = tree.grown(event.leaf), event
-            self._compare(roots, tree)
+            writer.add(event.leaf)
+            before = event
+            sealed.grown(writer)
+            if writer.size in sizes:
+                self._compare(roots, writer.tree())
+        tree = writer.tree()
+        self._seals.take(sealed, tree.size, partial(self._leaves, last))
+        self._compare([root for root in roots if not root.size], EMPTY)
         for root in roots:
             if root.size > tree.size:
                 why = f"shard {root.shard} was cut: it had {root.size} events, it has {tree.size}"
@@ -334,13 +312,16 @@ class _Check:
         self._beside.append("the schema, and the rows that belong to no conversation")
         self._beside += self._inventory.seen()
         self._unchecked = self._inventory.unseen()
-        if not is_compared and not self._inventory.is_marked():
+        if not (is_compared or self._seals.is_compared() or self._inventory.is_marked()):
             self._unchecked.append(
-                "whether the log was cut or set back: give --root with a root that was written down"
+                "whether the log was cut or set back: give --root with a root that was written down, or "
+                "--seals with a place where it is sealed"
             )
 
     def done(self, trees: Iterable[tuple[int, Tree]]) -> Verified:
-        unchecked = self._unchecked
+        self._seals.finish()
+        self.add(self._seals.faults)
+        unchecked = [*self._unchecked, *self._seals.unchecked]
         if self._newer:
             unchecked.append(
                 f"{counted(self._newer, 'conversation')} with events of a newer release: what those did to "
@@ -354,6 +335,7 @@ class _Check:
             tuple(Root(shard, tree.size, tree.root()) for shard, tree in trees),
             checked=self._checked(),
             unchecked=tuple(unchecked),
+            seals=tuple(self._seals.seals),
             recorded_erasures=self._streams,
             recorded_keys=self._service_keys,
         )
@@ -369,19 +351,28 @@ class _Check:
             f"{counted(self._blobs, 'document')}: the bytes, and whether an event refers to them",
             *self._beside,
             *self._confirmed_roots,
+            *self._seals.checked,
         )
 
     def _log(self, last: Cursor) -> Iterator[StoredEvent]:
+        for page in self._pages(last):
+            yield from page
+            self._looked_at += len(page)
+            self._progress(self._looked_at, self.total)
+
+    def _leaves(self, last: Cursor) -> Iterator[bytes]:
+        """Read the leaves of a shard once more: where seals say that some of them are wrong."""
+        return (stored.event.leaf for page in self._pages(last) for stored in page)
+
+    def _pages(self, last: Cursor) -> Iterator[list[StoredEvent]]:
         after = 0
         while after < last.position:
             limit = min(_PAGE, last.position - after)
             page = self._inventory.log(last.shard, after, limit)
             if not page:
                 return
-            yield from (stored for stored in page if stored.event.position <= last.position)
+            yield [stored for stored in page if stored.event.position <= last.position]
             after = page[-1].event.position
-            self._looked_at += len(page)
-            self._progress(self._looked_at, self.total)
 
 
 def _events(moment: Moment, head: StoredHead) -> Iterator[StoredEvent]:

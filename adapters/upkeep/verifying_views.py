@@ -15,7 +15,8 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.storage.sqlite.connection import Connections, Session
-from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView, no_progress
+from onrecord.adapters.upkeep.verified import Verified, VerifiedView
+from onrecord.adapters.upkeep.verifying import Progress, no_progress
 from onrecord.adapters.views.ports import KeptMoment, KeptViews
 from onrecord.adapters.views.sqlite.kept import PAGE, Folding, kept_sums, paged, scratch
 from onrecord.domain.errors import StorageError, counted

@@ -93,6 +93,11 @@ def hashes_of(tile: Tile, data: bytes) -> list[bytes]:
     return [data[at : at + HASH_SIZE] for at in range(0, len(data), HASH_SIZE)]
 
 
+def no_tile(tile: Tile) -> bytes:
+    """Refuse to read a tile: a tree that begins with its first leaf has none before."""
+    raise CorruptRecord(f"{tile.path()} is of a tree that has not begun")
+
+
 class TileWriter:
     """Makes the tiles of a tree that grows: from the partial tiles of the tree as it was.
 

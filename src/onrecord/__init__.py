@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.runner.loop import run_until_answered, run_until_answered_async
     from onrecord.adapters.tools.runner.runner import ToolRun, ToolRunner
     from onrecord.adapters.tools.tool import Failed, Tool, Toolset
-    from onrecord.adapters.upkeep.verifying import Verified, VerifiedView
+    from onrecord.adapters.upkeep.verified import Verified, VerifiedSeal, VerifiedView
     from onrecord.adapters.views.following import Following
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.ports import Keeper, Parked, ViewStatus, Workforce
@@ -288,6 +288,7 @@ __all__: list[str] = [
     "Url",
     "Usage",
     "Verified",
+    "VerifiedSeal",
     "VerifiedView",
     "ViewStatus",
     "Views",

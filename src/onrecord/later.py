@@ -32,7 +32,7 @@ _NAMES: Final = {
     "onrecord.adapters.tools.runner.loop": "run_until_answered run_until_answered_async",
     "onrecord.adapters.tools.runner.runner": "ToolRun ToolRunner",
     "onrecord.adapters.tools.tool": "Failed Tool Toolset",
-    "onrecord.adapters.upkeep.verifying": "Verified VerifiedView",
+    "onrecord.adapters.upkeep.verified": "Verified VerifiedSeal VerifiedView",
     "onrecord.adapters.views.pages": "Page",
     "onrecord.adapters.views.following": "Following",
     "onrecord.adapters.views.ports": "Keeper Parked ViewStatus Workforce",

@@ -10,7 +10,8 @@ import pytest
 
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.upkeep.erasing import Erasing
-from onrecord.adapters.upkeep.verifying import Verified, verify_conversation, verify_log
+from onrecord.adapters.upkeep.verified import Verified
+from onrecord.adapters.upkeep.verifying import verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event
 from onrecord.domain.inventory import Moment, StoredBlob, StoredChunk, StoredHead

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
+
+from tests.search import SEED, is_whole
 
 Row = dict[str, Any]
 
@@ -70,6 +73,16 @@ def tamperings(rows: Rows, table: str) -> Iterator[Tampering]:
         for column in columns:
             for value in plausible(column, row[column.name]):
                 yield Tampering(table, "*", "doubled", row, {**row, column.name: value})
+
+
+def drawn(rows: Rows, table: str) -> list[Tampering]:
+    """All changes of a table; one of each column where this run leaves out what is long."""
+    found = list(tamperings(rows, table))
+    if is_whole():
+        return found
+    chance = random.Random(SEED)
+    chance.shuffle(found)
+    return list({(one.column, one.how == "deleted"): one for one in found}.values())
 
 
 def plausible(column: Column, old: Any) -> Iterator[Any]:

@@ -5,7 +5,6 @@ Tables and columns are those that the database itself lists, so what is added la
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,11 +19,10 @@ from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
 from onrecord.domain.errors import OnrecordError
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
-from tests.search import SEED, is_whole
 from tests.tampering.history import APPLICATION, keep_aggregates, record
 from tests.tampering.limits import LIMITS
 from tests.tampering.postgres_rows import PostgresRows
-from tests.tampering.rows import Row, Rows, Tampering, tamperings
+from tests.tampering.rows import Row, Rows, Tampering, drawn
 from tests.tampering.sqlite_rows import SqliteRows
 
 PAGE = (Path(__file__).parents[2] / "docs" / "verify.md").read_text(encoding="utf-8")
@@ -65,16 +63,6 @@ def holds(rows: Rows) -> bool:
             return store.verify().is_whole
     except OnrecordError:
         return False
-
-
-def drawn(rows: Rows, table: str) -> list[Tampering]:
-    """All changes of a table; one of each column where this run leaves out what is long."""
-    found = list(tamperings(rows, table))
-    if is_whole():
-        return found
-    chance = random.Random(SEED)
-    chance.shuffle(found)
-    return list({(one.column, one.how == "deleted"): one for one in found}.values())
 
 
 def is_listed(rows: Rows, tampering: Tampering) -> bool:

@@ -17,7 +17,7 @@ from onrecord.adapters.service.route import Call, Route, answered, posting, read
 from onrecord.adapters.service.routes.conversation_paths import CONVERSATION
 from onrecord.adapters.service.routes.conversations import begun
 from onrecord.adapters.upkeep.erasing import ForgetResult
-from onrecord.adapters.upkeep.verifying import Verified
+from onrecord.adapters.upkeep.verified import Verified
 from onrecord.adapters.views.metrics import ViewMetrics
 from onrecord.domain.header import timestamp
 from onrecord.projections.history.erasure_records import ErasureEntry
@@ -41,7 +41,7 @@ class Verification(Model):
     """What was checked, and what does not hold."""
 
     is_whole: bool
-    """Whether all that was checked is as it was committed to."""
+    """Whether all that was checked is as it was committed to, and each seal that is known of was checked."""
 
     events: int
     """How many events were checked."""

@@ -11,7 +11,7 @@ import pytest
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.store import backend_of
-from onrecord.adapters.upkeep.verifying import Verified
+from onrecord.adapters.upkeep.verified import Verified
 from onrecord.domain.content import Blob, Document, ToolCall
 from onrecord.domain.events import MessageRecorded, RequestSent, ResponseCompleted, ToolCallRecorded
 from onrecord.domain.header import header_bytes, parse_header
