@@ -14,13 +14,14 @@ from uuid import UUID
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.seals.store_seals import StoreSeals
-from onrecord.adapters.settings import NO_TENANT, matrix_given, seals_given, settings
+from onrecord.adapters.settings import NO_TENANT, Settings, matrix_given, seals_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.connection import Connection
     from onrecord.adapters.redis.tails import Followed
@@ -42,6 +43,8 @@ def connect(
     tenant: UUID | None = None,
     actor: str | None = None,
     on_behalf_of: str | None = None,
+    policy: str | None = None,
+    deployment: str | None = None,
     capability_file: str | os.PathLike[str] | None = None,
     redis: str | None = None,
     listen: str | None = None,
@@ -62,7 +65,9 @@ def connect(
     no other's conversations. Without it, it is `$ONRECORD_TENANT`, else nobody's in particular.
 
     `actor` is who acts where a conversation, a scope or a call does not say so, by name, and
-    `on_behalf_of` for whom (docs/actors.md); without it, the actor is `$ONRECORD_ACTOR`.
+    `on_behalf_of` for whom (docs/actors.md); without it, the actor is `$ONRECORD_ACTOR`. `policy`
+    is the version of the policy in force and `deployment` what runs; without them, `$ONRECORD_POLICY`
+    and `$ONRECORD_DEPLOYMENT`.
 
     `capability_file` is a TOML file that says what models take, over what Onrecord knows of them
     (docs/capabilities.md); without it, `$ONRECORD_CAPABILITIES`. InvalidInput says what is wrong in it.
@@ -86,6 +91,7 @@ def connect(
     first two.
     """
     environment = settings()
+    names = _names_of(environment, actor, on_behalf_of, policy, deployment)
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
     if _scheme(place) in _SERVICE:
@@ -98,8 +104,7 @@ def connect(
                 place,
                 environment.key if key is None else text_given("a key", key),
                 None if party == NO_TENANT else party,
-                actor=environment.actor if actor is None else actor,
-                on_behalf_of=on_behalf_of,
+                names=names,
                 matrix=matrix_given(capability_file),
                 folds=folds_given(folds),
             )
@@ -108,8 +113,7 @@ def connect(
         raise InvalidInput("a key is for a service: give its URL, https://host")
     open_store = _opened(
         place,
-        actor=actor,
-        on_behalf_of=on_behalf_of,
+        names=names,
         capability_file=capability_file,
         redis=redis,
         listen=listen,
@@ -126,11 +130,11 @@ def connect_tenants(url: str | None = None) -> tuple[Store, Callable[[UUID], Sto
 
     Closing the first one closes the backend. Arguments and errors are those of `connect`.
     """
-    tenant = settings().tenant
-    if _scheme(url or settings().url) in _SERVICE:
+    environment = settings()
+    if _scheme(url or environment.url) in _SERVICE:
         raise InvalidInput("a service serves the log itself: give the URL of its own store")
-    open_store = _opened(url)
-    return _resumed(open_store(tenant)), open_store
+    open_store = _opened(url, names=_names_of(environment))
+    return _resumed(open_store(environment.tenant)), open_store
 
 
 def _resumed(store: Store) -> Store:
@@ -143,11 +147,26 @@ def _resumed(store: Store) -> Store:
     return store
 
 
+def _names_of(
+    environment: Settings,
+    actor: str | None = None,
+    on_behalf_of: str | None = None,
+    policy: str | None = None,
+    deployment: str | None = None,
+) -> AttributionNames:
+    """Return who acts and under which rules: what a caller leaves out, the environment says."""
+    return {
+        "actor": environment.actor if actor is None else actor,
+        "on_behalf_of": on_behalf_of,
+        "policy": environment.policy if policy is None else policy,
+        "deployment": environment.deployment if deployment is None else deployment,
+    }
+
+
 def _opened(
     url: str | None,
     *,
-    actor: str | None = None,
-    on_behalf_of: str | None = None,
+    names: AttributionNames,
     capability_file: str | os.PathLike[str] | None = None,
     redis: str | None = None,
     listen: str | None = None,
@@ -174,8 +193,7 @@ def _opened(
             where,
             spool=Spool(spool_folder(where, backend.digest("spool").hex(), tenant)),
             tenant=tenant,
-            actor=environment.actor if actor is None else actor,
-            on_behalf_of=on_behalf_of,
+            **names,
             matrix=matrix,
             accelerator=_accelerator(beside, backend),
             views=lambda: _views(place, backend, tenant, direct),
@@ -191,8 +209,7 @@ def _service_store(
     key: str | None,
     tenant: UUID | None,
     *,
-    actor: str | None,
-    on_behalf_of: str | None,
+    names: AttributionNames,
     matrix: Mapping[str, JsonObject],
     folds: int,
 ) -> Store:
@@ -206,8 +223,7 @@ def _service_store(
         backend.url,
         spool=Spool(spool_folder(backend.url, backend.digest("spool").hex(), backend.tenant)),
         tenant=backend.tenant,
-        actor=actor,
-        on_behalf_of=on_behalf_of,
+        **names,
         matrix=matrix,
         folds=folds,
     )

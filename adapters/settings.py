@@ -54,7 +54,8 @@ class Settings:
     is that makes things quick (`ONRECORD_REDIS`), `prices` a file that says what tokens cost
     (`ONRECORD_PRICES`), `listen` the database's own URL where `url` is a pooler's
     (`ONRECORD_LISTEN_URL`), `key` what a service asks for (`ONRECORD_KEY`), `seals` how the log is
-    sealed. URLs hold passwords: `repr` shows neither them nor the key.
+    sealed, `policy` and `deployment` which rules are in force (`ONRECORD_POLICY`,
+    `ONRECORD_DEPLOYMENT`). URLs hold passwords: `repr` shows neither them nor the key.
     """
 
     url: str = field(default=DEFAULT_URL, repr=False)
@@ -66,6 +67,8 @@ class Settings:
     listen: str | None = field(default=None, repr=False)
     key: str | None = field(default=None, repr=False)
     seals: SealSettings = SealSettings()
+    policy: str | None = None
+    deployment: str | None = None
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -87,6 +90,8 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
             key=_path(environment.get("ONRECORD_SEAL_KEY")),
             public_keys=tuple(environment.get("ONRECORD_SEAL_VKEY", "").split()),
         ),
+        policy=environment.get("ONRECORD_POLICY") or None,
+        deployment=environment.get("ONRECORD_DEPLOYMENT") or None,
     )
 
 

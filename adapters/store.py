@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 from uuid import UUID
 
 from onrecord.adapters.conversation.conversation import Conversation
@@ -29,6 +29,7 @@ from onrecord.domain.log import Backend, Cursor, Subscription
 from onrecord.projections.history.erasure_records import ErasureEntry
 
 if TYPE_CHECKING:
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
@@ -62,15 +63,14 @@ class Store:
         *,
         spool: Spool,
         tenant: UUID = NO_TENANT,
-        actor: str | None = None,
-        on_behalf_of: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
         accelerator: Accelerator | None = None,
         views: Callable[[], Views] | None = None,
         folds: int = 0,
         seals: StoreSeals | None = None,
+        **names: Unpack[AttributionNames],
     ) -> None:
-        """Serve a tenant's conversations from a backend; `actor` is who acts, by name, and for whom.
+        """Serve a tenant's conversations from a backend; `names` say who acts, and under which rules.
 
         `matrix` is what a file of the caller's says that models take, by API. What the backend
         cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
@@ -80,20 +80,12 @@ class Store:
         self._backend = backend
         self.url = url
         self.tenant = tenant
-        self._actor = actor
+        self._actor = names.get("actor")
         self._erasing = Erasing(backend, tenant, erase=self._erase)
         self._seals = seals
         self._accelerator = accelerator
         self._open_views = views
-        self._tenancy = Tenancy(
-            backend,
-            tenant,
-            spool,
-            actor=actor,
-            on_behalf_of=on_behalf_of,
-            matrix=matrix,
-            folds=folds,
-        )
+        self._tenancy = Tenancy(backend, tenant, spool, matrix=matrix, folds=folds, **names)
 
     def __repr__(self) -> str:
         """Say where it writes."""
@@ -107,15 +99,13 @@ class Store:
         """Close the store."""
         self.close()
 
-    def conversation(
-        self, key: str, *, actor: str | None = None, on_behalf_of: str | None = None
-    ) -> Conversation:
+    def conversation(self, key: str, **names: Unpack[AttributionNames]) -> Conversation:
         """Return the conversation of that key; it starts with its first event.
 
-        `actor` is who acts in it, and `on_behalf_of` for whom, by name (docs/actors.md).
+        `actor` is who acts in it, and `on_behalf_of` for whom, by name; `policy` and `deployment`
+        are the rules in force (docs/actors.md).
         """
-        own = self._tenancy.names.attribution(actor, on_behalf_of)
-        return Conversation(self._tenancy, key, own)
+        return Conversation(self._tenancy, key, self._tenancy.names.attribution(**names))
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False

@@ -44,6 +44,12 @@ OURS: Final = "onrecord:"
 ON_BEHALF_OF: Final = OURS + "on-behalf-of"
 """The name in `metadata` of the keyed digest, in hex, of whom the actor acted for."""
 
+POLICY: Final = OURS + "policy"
+"""The name in `metadata` of the version of the policy in force, as a caller named it, in clear."""
+
+DEPLOYMENT: Final = OURS + "deployment"
+"""The name in `metadata` of the deployment that did it, as a caller named it, in clear."""
+
 SPAN: Final = OURS + "span"
 """The name in `metadata` of the span in which it was done, 16 hex digits; `correlation` is its trace."""
 
@@ -78,6 +84,16 @@ class ClientHeader(NamedTuple):
     def on_behalf_of(self) -> str | None:
         """The keyed digest, in hex, of whom the actor acted for, if that is known."""
         return self.metadata.get(ON_BEHALF_OF)
+
+    @property
+    def policy(self) -> str | None:
+        """The version of the policy in force, if a caller named it."""
+        return self.metadata.get(POLICY)
+
+    @property
+    def deployment(self) -> str | None:
+        """The deployment that did it, if a caller named it."""
+        return self.metadata.get(DEPLOYMENT)
 
     @property
     def span(self) -> str | None:

@@ -16,7 +16,15 @@ from onrecord.domain.content import Blob, Native
 from onrecord.domain.encoding import VERSIONS, Unrecognised, encode, name_of
 from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
-from onrecord.domain.header import NO_METADATA, ON_BEHALF_OF, SPAN, ClientHeader, header_bytes
+from onrecord.domain.header import (
+    DEPLOYMENT,
+    NO_METADATA,
+    ON_BEHALF_OF,
+    POLICY,
+    SPAN,
+    ClientHeader,
+    header_bytes,
+)
 from onrecord.domain.log import NewEvent
 from onrecord.domain.operators import (
     SCHEMA_VERSION,
@@ -47,16 +55,19 @@ class Trace(NamedTuple):
 
 
 class Attribution(NamedTuple):
-    """Who does something, for whom, and in which trace, as far as that is known.
+    """Who does something, for whom, under which rules and in which trace, as far as that is known.
 
     `actor` and `on_behalf_of` are keyed digests in hex, as `ClientHeader.actor` is. `names` are names
-    by their digests, as far as they were given here: they never stand in a header.
+    by their digests, as far as they were given here: they never stand in a header. `policy` and
+    `deployment` are as a caller named them.
     """
 
     actor: str | None = None
     on_behalf_of: str | None = None
     trace: Trace | None = None
     names: tuple[tuple[str, str], ...] = ()
+    policy: str | None = None
+    deployment: str | None = None
 
     def or_else(self, outer: Attribution | None) -> Attribution:
         """Return this one, with what it leaves open taken from one that is further away."""
@@ -70,6 +81,8 @@ class Attribution(NamedTuple):
             self.on_behalf_of or outer.on_behalf_of,
             self.trace or outer.trace,
             self.names + outer.names,
+            self.policy or outer.policy,
+            self.deployment or outer.deployment,
         )
 
     def bears(self, digest: str) -> bool:
@@ -85,12 +98,17 @@ class Attribution(NamedTuple):
         return self if trace is None else self._replace(trace=trace)
 
     def without_trace(self) -> Attribution:
-        """Return who does it and for whom, in whatever trace."""
-        return Attribution(self.actor, self.on_behalf_of)
+        """Return who does it, for whom and under which rules, in whatever trace."""
+        return self._replace(trace=None, names=())
 
     def metadata(self) -> dict[str, str]:
         """Return what of it stands in a header's `metadata`."""
-        members = {ON_BEHALF_OF: self.on_behalf_of, SPAN: self.trace.span if self.trace else None}
+        members = {
+            ON_BEHALF_OF: self.on_behalf_of,
+            POLICY: self.policy,
+            DEPLOYMENT: self.deployment,
+            SPAN: self.trace.span if self.trace else None,
+        }
         return {name: value for name, value in members.items() if value is not None}
 
 
@@ -99,8 +117,10 @@ NOBODY: Final = Attribution()
 
 
 def attribution_of(header: ClientHeader) -> Attribution:
-    """Return who did what a header is of, as far as it says so; its trace is left out."""
-    return Attribution(header.actor, header.on_behalf_of)
+    """Return who did what a header is of, under which rules, as far as it says so; no trace."""
+    return Attribution(
+        header.actor, header.on_behalf_of, policy=header.policy, deployment=header.deployment
+    )
 
 
 class Stamp(NamedTuple):

@@ -6,7 +6,7 @@ Each verb is that of `Conversation`, which says what it means, takes, gives and 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar, Unpack
 from uuid import UUID
 
 from onrecord.adapters.asynchronous.iteration import awaited_each
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.conversation.conversation_tools import DeclaredTool
     from onrecord.adapters.conversation.program_answers import AssistantCall
     from onrecord.adapters.inputs.document_inputs import GivenDocument, PromptPart
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.streams.results import ResultDone
     from onrecord.adapters.streams.stream import Done
     from onrecord.domain.content import Blob, ToolCall
@@ -327,11 +328,9 @@ class AsyncConversation:
         """What binds one call of a recorded client, as `Conversation.headers` is: `await chat.headers`."""
         return await self._steps.run(within_scopes(lambda: self._conversation.headers))
 
-    def recording(
-        self, *, actor: str | None = None, on_behalf_of: str | None = None
-    ) -> AbstractContextManager[None]:
+    def recording(self, **names: Unpack[AttributionNames]) -> AbstractContextManager[None]:
         """Return a scope: `with chat.recording():`, as `Conversation.recording` does; it never waits."""
-        return self._conversation.recording(actor=actor, on_behalf_of=on_behalf_of)
+        return self._conversation.recording(**names)
 
     async def _run(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._steps.run(within_scopes(verb, *args, **kwargs))

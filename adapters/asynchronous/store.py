@@ -11,7 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from uuid import UUID
 
 from onrecord.adapters.app import FOLDS, connect
@@ -25,6 +25,7 @@ from onrecord.adapters.store import GRACE, Store, backend_of
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.streams.listing import Listed
@@ -47,6 +48,8 @@ def connect_async(
     tenant: UUID | None = None,
     actor: str | None = None,
     on_behalf_of: str | None = None,
+    policy: str | None = None,
+    deployment: str | None = None,
     capability_file: str | os.PathLike[str] | None = None,
     redis: str | None = None,
     listen: str | None = None,
@@ -68,6 +71,8 @@ def connect_async(
             tenant=tenant,
             actor=actor,
             on_behalf_of=on_behalf_of,
+            policy=policy,
+            deployment=deployment,
             capability_file=capability_file,
             redis=redis,
             listen=listen,
@@ -142,12 +147,9 @@ class AsyncStore:
         """Close the store."""
         await self.close()
 
-    def conversation(
-        self, key: str, *, actor: str | None = None, on_behalf_of: str | None = None
-    ) -> AsyncConversation:
+    def conversation(self, key: str, **names: Unpack[AttributionNames]) -> AsyncConversation:
         """Return the conversation of that key, as `Store.conversation` does; it never waits."""
-        conversation = self._store.conversation(key, actor=actor, on_behalf_of=on_behalf_of)
-        return AsyncConversation(conversation, self._steps)
+        return AsyncConversation(self._store.conversation(key, **names), self._steps)
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.views.reading import Views
     from onrecord.projections.views.audit import AuditEntry
     from onrecord.projections.views.conversations import Overview
+    from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.projection import OwnProjection, ProjectionRow
     from onrecord.projections.views.search import Hit
     from onrecord.projections.views.tool_ledger import ToolCallEntry
@@ -187,6 +188,8 @@ class AsyncViews:
         type: str | None = None,
         model: str | None = None,
         tool: str | None = None,
+        policy: str | None = None,
+        deployment: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = 50,
@@ -201,6 +204,36 @@ class AsyncViews:
                 type=type,
                 model=model,
                 tool=tool,
+                policy=policy,
+                deployment=deployment,
+                since=since,
+                until=until,
+                limit=limit,
+                after=after,
+            )
+        )
+
+    async def in_force(
+        self,
+        *,
+        policy: str | None = None,
+        deployment: str | None = None,
+        instructions: str | None = None,
+        tools: str | None = None,
+        model: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[InForce]:
+        """Return which conversations ran under one rule, as `Views.in_force` does."""
+        return await self._page(
+            lambda views: views.in_force(
+                policy=policy,
+                deployment=deployment,
+                instructions=instructions,
+                tools=tools,
+                model=model,
                 since=since,
                 until=until,
                 limit=limit,

@@ -110,6 +110,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         views.calls,
         views.usage,
         views.audit,
+        views.in_force,
     ),
     "Look after the store": (
         upkeep.migrate,

@@ -1,4 +1,4 @@
-"""The commands that read views: `overview`, `search`, `audit`, `usage`, `calls`, `window`."""
+"""The commands that read views: `overview`, `search`, `audit`, `in-force`, `usage`, `calls`, `window`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from onrecord.adapters.terminal.view_listings import (
     DEEDS,
     EXCHANGES,
     HITS,
+    IN_FORCE,
     OVERVIEW,
     usage_listing,
 )
@@ -64,6 +65,10 @@ ConversationOption = Annotated[
 Actor = Annotated[str | None, typer.Option(metavar="NAME", help="Who did it, by name.")]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="Of this model only.")]
 Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool only.")]
+Policy = Annotated[
+    str | None, typer.Option(metavar="VERSION", help="Under this version of the policy.")
+]
+Deployment = Annotated[str | None, typer.Option(metavar="NAME", help="By this deployment.")]
 
 
 def _show(
@@ -175,6 +180,8 @@ def audit(
     ] = None,
     model: Model = None,
     tool: Tool = None,
+    policy: Policy = None,
+    deployment: Deployment = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 50,
@@ -201,10 +208,50 @@ def audit(
             type=type_,
             model=model,
             tool=tool,
+            policy=policy,
+            deployment=deployment,
             since=since,
             until=until,
             limit=limit,
             after=after,
+        ),
+        as_json=as_json,
+    )
+
+
+def in_force(
+    context: typer.Context,
+    policy: Policy = None,
+    deployment: Deployment = None,
+    instructions: Annotated[
+        str | None, typer.Option(metavar="SHA256", help="Where these instructions were set.")
+    ] = None,
+    tools: Annotated[
+        str | None, typer.Option(metavar="SHA256", help="Where these tools were declared.")
+    ] = None,
+    model: Model = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which conversations ran under a rule: give one of the first five.
+
+    The digests are `sha256` of `onrecord audit --json`. Piped: key, events that name the rule, the
+    versions and the times of the first and the last of them.
+
+    Example: `onrecord in-force --policy 2026-11`
+    """
+    rules = {"policy": policy, "deployment": deployment, "model": model}
+    digests = {"instructions": instructions, "tools": tools}
+    _show(
+        context,
+        url,
+        IN_FORCE,
+        lambda views, _: views.in_force(
+            **rules, **digests, since=since, until=until, limit=limit, after=after
         ),
         as_json=as_json,
     )

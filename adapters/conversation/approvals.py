@@ -87,7 +87,7 @@ def _decide(
     AlreadyDecided where somebody else did, ApprovalNotAsked where nobody is asked about it,
     InvalidInput where it is not said who decides.
     """
-    who = stream.names.attribution(actor, None).or_else(stream.attribution())
+    who = stream.names.attribution(actor=actor).or_else(stream.attribution())
     of_id = [each for each in open_calls(stream) if each.call.id == call_id]
     if not of_id or not of_id[0].state.approvals:
         raise ApprovalNotAsked

@@ -6,6 +6,7 @@ personal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar, cast
 from uuid import UUID
@@ -78,6 +79,27 @@ def name_given(what: str, value: object) -> str:
         raise InvalidContent(
             f"{what} has a name of {len(name):,} characters, and it may have {LONGEST_NAME}: name it by "
             "something shorter, such as an id"
+        )
+    return name
+
+
+LONGEST_VERSION: Final = 128
+"""Characters of what names a version of a policy, or a deployment."""
+
+_VERSION: Final = re.compile(rf"[A-Za-z0-9._:/@+-]{{1,{LONGEST_VERSION}}}")
+
+
+def version_named(what: str, value: object) -> str:
+    """Return what names a version of a policy, or a deployment; InvalidContent for other characters.
+
+    It stands in clear in headers, which are never erased: what may name a person is refused where
+    it has spaces or letters that are not ASCII.
+    """
+    name = text_given(what, value)
+    if not _VERSION.fullmatch(name):
+        raise InvalidContent(
+            f"{what} is named by 1 to {LONGEST_VERSION} letters, digits and ._:/@+- of ASCII, such as "
+            "2026-11 or eu-1@4f9c2d1: no person's name"
         )
     return name
 

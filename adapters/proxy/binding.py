@@ -17,7 +17,7 @@ from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.proxy.address import Address
 from onrecord.adapters.proxy.grouping import EXPLICIT, Group, group_of
 from onrecord.adapters.proxy.known_histories import KnownHistories
-from onrecord.adapters.recording.actor_headers import ACTOR, ON_BEHALF_OF, name_in
+from onrecord.adapters.recording.actor_headers import names_in
 from onrecord.adapters.recording.tenancy import HEADER, Tenancy
 from onrecord.adapters.store import Store, tenancy_of
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
@@ -63,12 +63,11 @@ class Tenant:
         self._remarked = _Remarked()
 
     def attribution(self, own: Mapping[str, str], actor: str | None) -> Attribution:
-        """Return who acts by the headers of a request; the `actor`, by name, where they do not say so.
+        """Return who acts and under which rules, by the headers of a request; the `actor` if they name none.
 
         InvalidInput where they say no name.
         """
-        acting, served = (name_in(own, header) for header in (ACTOR, ON_BEHALF_OF))
-        return self._tenancy.names.attribution(acting or actor, served)
+        return self._tenancy.names.attribution(**names_in(own, actor))
 
     def attempt(
         self,

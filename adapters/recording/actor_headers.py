@@ -1,4 +1,4 @@
-"""The headers of a request that say who acts, and for whom, by name: one rule for all that is asked by HTTP."""
+"""The headers of a request that say who acts and under which rules: one rule for all that is asked by HTTP."""
 
 from __future__ import annotations
 
@@ -6,11 +6,28 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote
 
+from onrecord.adapters.recording.actor_names import AttributionNames
 from onrecord.domain.errors import InvalidInput
 
 ACTOR: Final = "onrecord-actor"
 ON_BEHALF_OF: Final = "onrecord-on-behalf-of"
 """The names are percent-encoded where they are not ASCII."""
+
+POLICY: Final = "onrecord-policy"
+DEPLOYMENT: Final = "onrecord-deployment"
+
+
+def names_in(headers: Mapping[str, str], actor: str | None = None) -> AttributionNames:
+    """Return who acts and under which rules by headers; the `actor` where they do not say who.
+
+    InvalidInput as `name_in` has it.
+    """
+    return {
+        "actor": name_in(headers, ACTOR) or actor,
+        "on_behalf_of": name_in(headers, ON_BEHALF_OF),
+        "policy": name_in(headers, POLICY),
+        "deployment": name_in(headers, DEPLOYMENT),
+    }
 
 
 def name_in(headers: Mapping[str, str], header: str) -> str | None:

@@ -1,16 +1,30 @@
-"""Who acts, by name: the digests that headers bear, and the names in the directory beside them."""
+"""Who acts and under which rules, by name: what headers bear, and the names in the directory beside them."""
 
 from __future__ import annotations
 
 import threading
 from array import array
 from bisect import bisect_left, insort
+from typing import TypedDict
 from uuid import UUID
 
-from onrecord.adapters.inputs.arguments import name_given
+from onrecord.adapters.inputs.arguments import name_given, version_named
 from onrecord.domain.actors import actor_id
 from onrecord.domain.log import Backend
 from onrecord.domain.new_events import NOBODY, Attribution
+
+
+class AttributionNames(TypedDict, total=False):
+    """Who does something and under which rules, by name; what is left out, what is around says.
+
+    `actor` is who acts, `on_behalf_of` for whom (docs/actors.md); of these, events bear digests only.
+    `policy` is the version of the policy in force, `deployment` what runs: events bear both in clear.
+    """
+
+    actor: str | None
+    on_behalf_of: str | None
+    policy: str | None
+    deployment: str | None
 
 
 class ActorNames:
@@ -30,14 +44,27 @@ class ActorNames:
         self._forgotten = set[str]()
         self._lock = threading.Lock()
 
-    def attribution(self, actor: str | None, on_behalf_of: str | None) -> Attribution:
-        """Return who acts, and for whom, by their names; InvalidContent where one is no name."""
-        if actor is None and on_behalf_of is None:
+    def attribution(
+        self,
+        *,
+        actor: str | None = None,
+        on_behalf_of: str | None = None,
+        policy: str | None = None,
+        deployment: str | None = None,
+    ) -> Attribution:
+        """Return who acts, for whom and under which rules; InvalidContent where one is no name."""
+        if (actor, on_behalf_of, policy, deployment) == (None, None, None, None):
             return NOBODY
         acting = self._digested("an actor", actor)
         served = self._digested("whom an actor acts for", on_behalf_of)
         names = dict(pair for pair in (acting, served) if pair is not None)
-        return Attribution(acting and acting[0], served and served[0], None, tuple(names.items()))
+        return Attribution(
+            acting and acting[0],
+            served and served[0],
+            names=tuple(names.items()),
+            policy=None if policy is None else version_named("a policy", policy),
+            deployment=None if deployment is None else version_named("a deployment", deployment),
+        )
 
     def keep(self, who: Attribution) -> None:
         """Write the names of those who act, durably, where this store has not done so before."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, Unpack
 from uuid import UUID
 from weakref import WeakSet, WeakValueDictionary
 
@@ -26,7 +26,7 @@ from onrecord.domain.log import Backend
 from onrecord.domain.new_events import NOBODY, Attribution
 
 if TYPE_CHECKING:
-    from onrecord.adapters.recording.actor_names import ActorNames
+    from onrecord.adapters.recording.actor_names import ActorNames, AttributionNames
     from onrecord.adapters.recording.recorder import Recorder
     from onrecord.adapters.streams.folds import FoldCache
     from onrecord.adapters.streams.stream import Appends
@@ -41,8 +41,8 @@ NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
 class Tenancy:
     """One tenant's use of a store; its conversations are streams of it.
 
-    `actor` is who acts where nothing nearer says so, by name, and `on_behalf_of` for whom; only
-    keyed digests are kept. `matrix` is what a file of the caller's says that models take, by API.
+    `names` are who acts, and under which rules, where nothing nearer says so; only keyed digests are
+    kept of people. `matrix` is what a file of the caller's says that models take, by API.
     `recorders` are the wire's side of the conversations, one each. `folds` are those that this process
     keeps of the conversations, of so many bytes; None if it keeps none.
     """
@@ -53,17 +53,16 @@ class Tenancy:
         tenant: UUID,
         spool: Spool,
         *,
-        actor: str | None = None,
-        on_behalf_of: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
         folds: int = 0,
+        **names: Unpack[AttributionNames],
     ) -> None:
         """Hold what the conversations share."""
         self.backend = backend
         self._appends: Appends | None = None
         self.tenant = tenant
         self.spool = spool
-        self.default = self.names.attribution(actor, on_behalf_of)
+        self.default = self.names.attribution(**names)
         self.matrix = matrix
         self.recorders = Recorders(self)
         self.folds = _folds_of(folds, self.recorders.drop_texts)
@@ -199,12 +198,17 @@ class Recorders:
     def header(self, stream: Stream) -> dict[str, str]:
         """Return the header that binds a call to a conversation: its id, and a proof of ours.
 
-        Who acts in the conversation stands in it too, as digests, where its holder says so.
+        Who acts in the conversation stands in it too, as digests, where its holder says so, and so
+        does under which rules.
         """
         holder = stream.holder
         stream.names.keep(holder)  # Another process may make the call, and knows no name.
-        digests = f"{_PART}{holder.actor or ''}{_PART}{holder.on_behalf_of or ''}" if holder else ""
-        name = f"{stream.conversation_id}{digests}"
+        parts = [str(stream.conversation_id)]
+        if holder:
+            parts += [holder.actor or "", holder.on_behalf_of or ""]
+        if holder.policy or holder.deployment:
+            parts += [holder.policy or "", holder.deployment or ""]
+        name = _PART.join(parts)
         return {HEADER: f"{name}.{self._proof(name)}"}
 
     def named(self, header: str) -> Recorder:
@@ -223,10 +227,12 @@ class Recorders:
         return recorder
 
     def attribution(self, header: str) -> Attribution:
-        """Return who acts, as a header says; InvalidInput where it is not one that this store gave."""
-        _, _, digests = self._proven(header).partition(_PART)
-        actor, _, on_behalf_of = digests.partition(_PART)
-        return Attribution(actor or None, on_behalf_of or None)
+        """Return who acts and under which rules, as a header says; InvalidInput where it is not one that this store gave."""
+        _, *parts = self._proven(header).split(_PART)
+        names = ("actor", "on_behalf_of", "policy", "deployment")
+        return NOBODY._replace(
+            **{name: part for name, part in zip(names, parts, strict=False) if part}
+        )
 
     def unbound(self) -> Recorder:
         """Return the recorder of a new conversation, for a call that is bound to none."""
@@ -240,7 +246,7 @@ class Recorders:
 
     def _proven(self, header: str) -> str:
         """Return what a header says before its proof; InvalidInput where that is not ours."""
-        name, _, proof = header.partition(".")
+        name, _, proof = header.rpartition(".")
         if not hmac.compare_digest(self._proof(name).encode(), proof.encode()):
             raise InvalidInput(
                 f"the header {HEADER} is not one of this store: give chat.headers as it is"

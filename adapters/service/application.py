@@ -23,7 +23,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from onrecord.adapters.recording.actor_headers import ACTOR, ON_BEHALF_OF, name_in
+from onrecord.adapters.recording.actor_headers import names_in
+from onrecord.adapters.recording.actor_names import AttributionNames
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
@@ -245,8 +246,7 @@ async def _call(
         limits=service.limits,
         tails=service.tails,
         metrics=service.metrics,
-        actor=_name(request, ACTOR) or (None if access.key_id is None else access.name),
-        on_behalf_of=_name(request, ON_BEHALF_OF),
+        names=_names(request, None if access.key_id is None else access.name),
         path=path,
         query=query,
         body=body,
@@ -255,10 +255,10 @@ async def _call(
     )
 
 
-def _name(request: Request, header: str) -> str | None:
-    """Return the name in a header; Problem where that is none."""
+def _names(request: Request, actor: str | None) -> AttributionNames:
+    """Return who acts and under which rules by the headers; Problem where one is no name."""
     try:
-        return name_in(request.headers, header)
+        return names_in(request.headers, actor)
     except InvalidInput as error:
         raise Problem(MALFORMED, str(error)) from None
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
-from onrecord.adapters.recording.actor_headers import ACTOR, ON_BEHALF_OF
+from onrecord.adapters.recording.actor_headers import ACTOR, DEPLOYMENT, ON_BEHALF_OF, POLICY
 from onrecord.adapters.service.doors import TENANT
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
@@ -140,6 +140,8 @@ def _header_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
     if route.role is not None and route.method != "GET":
         headers[ACTOR] = "Who acts, percent-encoded; without it the name of the key."
         headers[ON_BEHALF_OF] = "For whom they act, percent-encoded."
+        headers[POLICY] = "The version of the policy in force."
+        headers[DEPLOYMENT] = "The deployment that asks."
     if route.is_followed:
         headers["last-event-id"] = "The id of the last event that came: what follows it is sent."
     for name, description in headers.items():

@@ -69,6 +69,12 @@ class EventDocument(Model):
     on_behalf_of_name: str | None
     """The name of whom it was done for; null once it is forgotten."""
 
+    policy: str | None
+    """The version of the policy that was in force, as the caller named it."""
+
+    deployment: str | None
+    """The deployment that did it, as the caller named it."""
+
 
 def event_documents(
     backend: Backend, tenant: UUID, events: Iterable[RecordedEvent]

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import AsyncStore
+from onrecord.adapters.recording.actor_names import AttributionNames
 from onrecord.adapters.service.access import Access, Role
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.metrics import ServiceMetrics
@@ -40,8 +41,8 @@ class Call(Generic[QueryT, BodyT]):
     """A request that may be answered: who asks, and what was given, looked through.
 
     `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
-    of the backend is a step of `steps`. `path` has the parameters of the path by name. `actor` and
-    `on_behalf_of` are who acts, by name. `tenants` are all whose stores there are. `share` is what the
+    of the backend is a step of `steps`. `path` has the parameters of the path by name. `names` are
+    who acts and under which rules. `tenants` are all whose stores there are. `share` is what the
     body takes of the memory that all bodies have together.
     """
 
@@ -54,8 +55,7 @@ class Call(Generic[QueryT, BodyT]):
     limits: Limits
     tails: Tails
     metrics: ServiceMetrics
-    actor: str | None
-    on_behalf_of: str | None
+    names: AttributionNames
     path: Mapping[str, Any]
     query: QueryT
     body: BodyT

@@ -307,9 +307,50 @@ class AuditDocument(EventEntry):
     erasure: ErasureDeed | None
     """What an erasure says, where it is one."""
 
+    policy: str | None
+    """The version of the policy that was in force, as the caller named it."""
+
+    deployment: str | None
+    """The deployment that did it, as the caller named it."""
+
+    sha256: str | None
+    """The digest of the instructions or tools that it put in force."""
+
 
 class AuditPage(ViewPage):
     """What was done, the latest first."""
 
     entries: list[AuditDocument]
     """The deeds."""
+
+
+class InForceDocument(Model):
+    """A conversation that ran under a rule: its events that name the rule."""
+
+    key: str | None
+    """The key of the conversation; null where it was forgotten."""
+
+    conversation: str
+    """The id of the conversation."""
+
+    events: int
+    """How many events name the rule."""
+
+    first_version: int
+    """The version of the first of them."""
+
+    last_version: int
+    """The version of the last of them."""
+
+    first_at: str
+    """When the first of them was recorded (RFC 3339)."""
+
+    last_at: str
+    """When the last of them was recorded (RFC 3339)."""
+
+
+class InForcePage(ViewPage):
+    """Which conversations ran under a rule, the one that did last first."""
+
+    entries: list[InForceDocument]
+    """The conversations."""

@@ -15,6 +15,7 @@ from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class PageQuery(Model):
@@ -119,7 +120,7 @@ class ToolCallQuery(ConversationQuery):
     status: Status | None = None
     """How the call stands."""
 
-    arguments_digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    arguments_digest: Sha256 | None = None
     """The digest of the arguments: it finds who called the same with the same."""
 
 
@@ -140,3 +141,28 @@ class AuditQuery(ConversationQuery):
 
     tool: Name | None = None
     """The tool that was called."""
+
+    policy: Name | None = None
+    """The version of the policy that was in force."""
+
+    deployment: Name | None = None
+    """The deployment that did it."""
+
+
+class InForceQuery(TimeQuery):
+    """Under which rule conversations ran: one of these."""
+
+    policy: Name | None = None
+    """The version of the policy."""
+
+    deployment: Name | None = None
+    """The deployment."""
+
+    instructions: Sha256 | None = None
+    """The `sha256` of the deed that set the instructions."""
+
+    tools: Sha256 | None = None
+    """The `sha256` of the deed that declared the tools."""
+
+    model: Name | None = None
+    """The model that was asked, or that answered."""

@@ -36,11 +36,14 @@ class ShownActors:
         return row if actor is None else replace(row, actor=str(actor))
 
     def members(self, event: RecordedEvent) -> dict[str, Any]:
-        """Return the actors of an event as JSON: digests, and names until they are forgotten."""
+        """Return the actors of an event as JSON: digests, and names until they are forgotten; its rules."""
         actor, served = actors_of(event, self._name)
+        rules = event.client_header()
         return {
             "actor": actor and actor.digest,
             "actor_name": actor and actor.name,
             "on_behalf_of": served and served.digest,
             "on_behalf_of_name": served and served.name,
+            "policy": rules.policy,
+            "deployment": rules.deployment,
         }

@@ -13,6 +13,7 @@ from onrecord.domain.jsontext import JsonObject
 if TYPE_CHECKING:
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed
     from onrecord.projections.views.conversations import Overview
+    from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.search import Hit
     from onrecord.projections.views.tool_ledger import ToolCallEntry
     from onrecord.projections.views.usage import ModelUsage, Prices
@@ -49,6 +50,11 @@ def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
     # The stream of an erasure has no name: what was erased is meant.
     erased = str(erasure.conversation_id)
     return entry.recorded_at, actor, erased, entry.version, *what, _erasure_text(erasure), served
+
+
+def _in_force(entry: InForce, name: str) -> tuple[Cell, ...]:
+    versions = (entry.first_version, entry.last_version)
+    return name, entry.events, *versions, entry.first_at, entry.last_at
 
 
 def _person(name: str | None, digest: str | None) -> str | None:
@@ -157,6 +163,17 @@ DEEDS: Final = Listing(
     ),
     _deed,
     _erasure,
+)
+IN_FORCE: Final = Listing(
+    (
+        Column("conversation", Kind.KEY),
+        Column("events", Kind.COUNT),
+        Column("first version", Kind.COUNT, is_extra=True),
+        Column("last version", Kind.COUNT, is_extra=True),
+        Column("first", Kind.TIME),
+        Column("last", Kind.TIME),
+    ),
+    _in_force,
 )
 _USAGE: Final = (
     Column("day"),

@@ -48,11 +48,12 @@ class Page(Generic[EntryT]):
 
 @dataclass(frozen=True, slots=True)
 class Shape(Generic[EntryT]):
-    """What a view's pages are made of: how an entry is read, and which columns order them."""
+    """What a view's pages are made of: how an entry is read, which columns order them, and the query."""
 
     view: View
     entry: Callable[[Row], EntryT]
     key: tuple[str, ...]
+    query: str = "page"
 
 
 def page_of(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date, datetime
@@ -29,10 +28,12 @@ from onrecord.adapters.views.pages import (
     truth_if_given,
 )
 from onrecord.adapters.views.ports import Keeper, PageQuery, Pages, Parked
+from onrecord.adapters.views.row_actors import digests_in, names_in
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend, Log
 from onrecord.projections.views.audit import AUDIT, AuditEntry, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
+from onrecord.projections.views.in_force import RULES, InForce, in_force
 from onrecord.projections.views.own_views import queries_of
 from onrecord.projections.views.projection import (
     OwnProjection,
@@ -52,14 +53,12 @@ from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 
 _AUDIT: Final = Shape(AUDIT, deed, ("position",))
+_IN_FORCE: Final = Shape(AUDIT, in_force, ("position",), "in_force")
 _CONVERSATIONS: Final = Shape(CONVERSATIONS, overview, ("last_position",))
 _USAGE: Final = Shape(USAGE, model_usage, ("day", "api", "model"))
 _CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position", "ordinal"))
 _WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",))
 _SEARCH: Final = Shape(SEARCH, hit_of, ("position",))
-
-
-_DIGEST: Final = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 class Views:
@@ -276,6 +275,8 @@ class Views:
         type: str | None = None,
         model: str | None = None,
         tool: str | None = None,
+        policy: str | None = None,
+        deployment: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = 50,
@@ -283,8 +284,8 @@ class Views:
     ) -> Page[AuditEntry]:
         """Return who did what and when, and nothing of what was said; the latest first.
 
-        `actor` is who did it and `on_behalf_of` for whom, by name. `type` is the stored name of an event,
-        such as `tool_call.recorded`.
+        `actor` is who did it and `on_behalf_of` for whom, by name; `policy` and `deployment` are the
+        rules that were in force. `type` is the stored name of an event, such as `tool_call.recorded`.
         """
         filters: Row = {
             "conversation_id": self._id(conversation),
@@ -293,14 +294,44 @@ class Views:
             "type": text_if_given("type", type),
             "model": text_if_given("model", model),
             "tool": text_if_given("tool", tool),
+            "policy": text_if_given("policy", policy),
+            "deployment": text_if_given("deployment", deployment),
             **times(since, until),
         }
         return self._page(_AUDIT, filters, limit, after)
 
+    def in_force(
+        self,
+        *,
+        policy: str | None = None,
+        deployment: str | None = None,
+        instructions: str | None = None,
+        tools: str | None = None,
+        model: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[InForce]:
+        """Return which conversations ran under one rule, the one that did last first.
+
+        `instructions` and `tools` are digests: `sha256` of the entries of `audit` that put them in
+        force. They are found where they were set: a fork goes on with what its origin set.
+        """
+        rules = {"policy": policy, "deployment": deployment, "model": model}
+        digests = {"instructions": instructions, "tools": tools}
+        asked = [name for name, rule in (rules | digests).items() if rule is not None]
+        if len(asked) != 1:
+            raise InvalidInput(f"give one of {', '.join(rules | digests)}")
+        filters = {name: text_if_given(name, rule) for name, rule in rules.items()}
+        for name in digests.keys() & asked:
+            filters |= {"type": RULES[name], "sha256": text_if_given(name, digests[name])}
+        return self._page(_IN_FORCE, filters | times(since, until), limit, after)
+
     def _page(
         self, shape: Shape[EntryT], filters: Row, limit: object, after: str | None
     ) -> Page[EntryT]:
-        name = f"{queries_of(shape.view)}_page"
+        name = f"{queries_of(shape.view)}_{shape.query}"
         wanted, size = set_filters(filters), page_size(limit)
         last: Row = {}
         if after is not None:
@@ -325,12 +356,12 @@ class Views:
 
     def _with_names(self, rows: Sequence[Row]) -> list[Row]:
         """Return rows with the names of those who acted, which only the log's directory has."""
-        digests = {digest for row in rows for digest in _digests(row)}
+        digests = {digest for row in rows for digest in digests_in(row)}
         if not digests:
             return list(rows)
         kept = self._backend.actors().names(self._tenant, list(map(bytes.fromhex, digests)))
         names = {digest.hex(): name for digest, name in kept.items()}
-        return [{**row, **_named(row, names)} for row in rows]
+        return [{**row, **names_in(row, names)} for row in rows]
 
     def _id(self, which: str | UUID | None) -> str | None:
         return None if which is None else str(self._named(which))
@@ -352,24 +383,6 @@ def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
     """Return parked events with the keys of their conversations, those of a tenant."""
     keys = keys_of(log, (event.conversation_id for event in parked if event.tenant == tenant))
     return [replace(event, key=keys.get(event.conversation_id)) for event in parked]
-
-
-def _digests(row: Row) -> Iterator[str]:
-    """Yield the digests of actors that a row has; anybody may have written what is none."""
-    for digest in (row.get("actor"), row.get("on_behalf_of"), *row.get("participants", ())):
-        if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-            yield digest
-
-
-def _named(row: Row, names: Mapping[str, str]) -> Row:
-    """Return the names of a row's actors, where it has any."""
-    named: Row = {}
-    for member in ("actor", "on_behalf_of"):
-        if member in row:
-            named[f"{member}_name"] = names.get(row[member] or "")
-    if "participants" in row:
-        named["participant_names"] = [names[each] for each in row["participants"] if each in names]
-    return named
 
 
 def _one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:

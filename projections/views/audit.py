@@ -1,7 +1,7 @@
-"""The audit view: who did what and when, with which model or tool; a row an event.
+"""The audit view: who did what and when, with which model or tool and under which rules; a row an event.
 
 What was said is not in it, so it may be shown to people who must not read that. A redacted or
-erased event keeps its row, without the model and the tool. What the operators did is in it too: an
+erased event keeps its row, without the model, the tool and the digest of what it put in force. What the operators did is in it too: an
 erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased. So is
 what was told of a key of the service, of the tenant that it was made for.
 """
@@ -17,11 +17,13 @@ from uuid import UUID
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import (
     ContentRedacted,
+    InstructionsSet,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
     ServerToolCallRecorded,
     ToolCallRecorded,
+    ToolsDeclared,
 )
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
@@ -37,6 +39,7 @@ from onrecord.domain.operators import (
     is_operators,
     operators_of,
 )
+from onrecord.projections.views.in_force import RULES, rule_digest
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
 
@@ -45,7 +48,7 @@ class Audit:
     """The view `audit`: one row an event, by conversation and version."""
 
     name: str = "audit"
-    revision: int = 2
+    revision: int = 3
     strict: bool = True
     types: frozenset[str] = frozenset()
 
@@ -89,7 +92,8 @@ class AuditEntry:
 
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex; `actor_name` is
     the name until that is forgotten. `on_behalf_of` and its name are of whom it was done for. `api` and
-    `model` are of requests and responses, `tool` of calls, `erasure` of erasures, whose
+    `model` are of requests and responses, `tool` of calls. `policy` and `deployment` are as the caller
+    named them; `sha256` is the digest of the instructions or tools that an event put in force. `erasure` of erasures, whose
     `conversation_id` is that of their own stream. `key` is the conversation's: None of erasures, and
     once it was forgotten. Times are in microseconds since 1970-01-01 UTC.
     """
@@ -109,6 +113,9 @@ class AuditEntry:
     key: str | None = None
     actor_name: str | None = None
     on_behalf_of_name: str | None = None
+    policy: str | None = None
+    deployment: str | None = None
+    sha256: str | None = None
 
     @property
     def recorded_time(self) -> datetime:
@@ -145,9 +152,10 @@ _TELLING: Final = frozenset(
     (
         *("request.sent", "response.completed", "response.interrupted"),
         *("tool_call.recorded", "server_tool_call.recorded"),
+        *RULES.values(),
     )
 )
-_NOT_TOLD: Final[Row] = {"api": None, "model": None, "tool": None}
+_NOT_TOLD: Final[Row] = {"api": None, "model": None, "tool": None, "sha256": None}
 
 
 def _redacted(events: Iterable[RecordedEvent]) -> Iterator[int]:
@@ -164,7 +172,6 @@ def _key(batch: EventBatch, version: int) -> Row:
 
 def _row(batch: EventBatch, event: RecordedEvent) -> Row:
     header, fact = event.client_header(), _fact(batch, event)
-    served = header.on_behalf_of
     return {
         "tenant": str(batch.tenant if fact is None else fact.tenant),
         **_key(batch, event.version),
@@ -176,8 +183,14 @@ def _row(batch: EventBatch, event: RecordedEvent) -> Row:
         "type": event.type,
         **_NOT_TOLD,
         "erasure": _erasure(fact),
-        "on_behalf_of": None if served is None else storable(served),
+        "on_behalf_of": _storable(header.on_behalf_of),
+        "policy": _storable(header.policy),
+        "deployment": _storable(header.deployment),
     }
+
+
+def _storable(text: str | None) -> str | None:
+    return None if text is None else storable(text)
 
 
 def _fact(batch: EventBatch, event: RecordedEvent) -> OperatorsFact | None:
@@ -216,14 +229,15 @@ def _erasure(fact: OperatorsFact | None) -> Row | None:
 
 
 def _told(recorded: RecordedEvent) -> Row:
-    """Return what an event says of its model or tool; few types do, and only those are read."""
+    """Return what an event says of its model, tool or rule; few types do, and only those are read."""
     if recorded.type not in _TELLING:
         return {}
     match recorded.event():
         case RequestSent() | ResponseCompleted() | ResponseInterrupted() as event:
-            model = None if event.model is None else storable(event.model)
-            return {"api": storable(event.api), "model": model}
+            return {"api": storable(event.api), "model": _storable(event.model)}
         case ToolCallRecorded() | ServerToolCallRecorded() as event:
             return {"tool": storable(event.name)}
+        case InstructionsSet() | ToolsDeclared() as event:
+            return {"sha256": storable(rule_digest(event))}
         case _:
             return {}

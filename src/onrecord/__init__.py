@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.conversation.program_answers import AssistantCall
     from onrecord.adapters.inputs.cursors import cursor_text, parse_cursor
     from onrecord.adapters.inputs.document_inputs import GivenDocument
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.settings import capabilities
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
     from onrecord.projections.verification.verification import Fault
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed
     from onrecord.projections.views.conversations import Overview
+    from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.projection import (
         EventSink,
         LibraryProjection,
@@ -158,6 +160,7 @@ __all__: list[str] = [
     "AsyncViews",
     "AttemptFailed",
     "AttributedEvent",
+    "AttributionNames",
     "AuditEntry",
     "Blob",
     "Block",
@@ -206,6 +209,7 @@ __all__: list[str] = [
     "HeldFile",
     "HistoryCompacted",
     "Hit",
+    "InForce",
     "InstructionsChange",
     "InstructionsSet",
     "ItemAmended",

@@ -19,6 +19,7 @@ _NAMES: Final = {
     "onrecord.adapters.conversation.found_documents": "result_type",
     "onrecord.adapters.conversation.program_answers": "AssistantCall",
     "onrecord.adapters.inputs.document_inputs": "GivenDocument",
+    "onrecord.adapters.recording.actor_names": "AttributionNames",
     "onrecord.adapters.redis.relay": "Relay",
     "onrecord.adapters.seals.checkpoints": "SealedCheckpoint",
     "onrecord.adapters.settings": "capabilities",
@@ -58,6 +59,7 @@ _NAMES: Final = {
     "onrecord.domain.items": (
         "ItemAmended ItemRecorded ItemsReplaced ItemWithdrawn StatePut StreamCleared"
     ),
+    "onrecord.domain.seals.merkle": "Root",
     "onrecord.domain.tools": "ApprovalDecided ApprovalRequested ToolCallBegun",
     "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
     "onrecord.projections.apis.declared_tools": "Declared",
@@ -74,6 +76,7 @@ _NAMES: Final = {
     "onrecord.projections.verification.verification": "Fault",
     "onrecord.projections.views.audit": "AuditEntry ErasureDeed",
     "onrecord.projections.views.conversations": "Overview",
+    "onrecord.projections.views.in_force": "InForce",
     "onrecord.projections.views.projection": (
         "EventSink LibraryProjection ProjectionRow ProjectionTransaction RowProjection "
         "TableProjection"

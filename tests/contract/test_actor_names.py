@@ -176,11 +176,11 @@ def test_a_name_that_is_forgotten_between_the_look_and_the_write_of_a_thread_sta
 def test_a_name_that_another_store_forgot_stays_away_however_many_names_act_since() -> None:
     with onrecord.connect("memory://") as ours:
         names = ActorNames(backend_of(ours), ours.tenant)  # Of another store of the same log.
-        names.keep(names.attribution("ana", None))
+        names.keep(names.attribution(actor="ana"))
         ours.forget_actor("ana", **BECAUSE)
         for number in range(20_000):
-            names.keep(names.attribution(f"actor {number}", None))
-        names.keep(names.attribution("ana", "actor 1"))
+            names.keep(names.attribution(actor=f"actor {number}"))
+        names.keep(names.attribution(actor="ana", on_behalf_of="actor 1"))
         assert kept(ours, "ana", "actor 0", "actor 19999") == ["actor 0", "actor 19999"]
 
 

@@ -189,7 +189,7 @@ async def append(call: Call[Empty, Batch]) -> Response:
 
 
 def _name(call: Call[Empty, Batch], entry: Entry) -> tuple[object, ...]:
-    return call.tenant, entry.key, call.actor, call.on_behalf_of
+    return call.tenant, entry.key, *call.names.values()
 
 
 async def _recorded(
@@ -197,9 +197,7 @@ async def _recorded(
 ) -> list[Outcome]:
     """Record entries, at once in conversations that are known; return what became of each."""
     conversations = [
-        call.store.conversation(entry.key, actor=call.actor, on_behalf_of=call.on_behalf_of)
-        if last is None
-        else last.conversation
+        call.store.conversation(entry.key, **call.names) if last is None else last.conversation
         for entry, last in zip(entries, known, strict=True)
     ]
     batch = [

@@ -196,9 +196,7 @@ async def history(call: Call[Since, Empty]) -> Response:
 
 def conversation_of(call: Call[Any, Any]) -> AsyncConversation:
     """Return the conversation that a path names, in which whoever asks acts."""
-    return call.store.conversation(
-        call.path["key"], actor=call.actor, on_behalf_of=call.on_behalf_of
-    )
+    return call.store.conversation(call.path["key"], **call.names)
 
 
 async def begun(call: Call[Any, Any]) -> tuple[AsyncConversation, Head]:

@@ -198,7 +198,7 @@ _Say: TypeAlias = Callable[[AsyncConversation, int | None], Awaitable[Done]]
 async def _said(call: Call[Any, Any], say: _Say, expected: int | None) -> Done:
     """Say something: at once where the conversation is remembered, else after two questions about it."""
     written = call.tenants.written
-    name = (call.tenant, call.path["key"], call.actor, call.on_behalf_of)
+    name = (call.tenant, call.path["key"], *call.names.values())
     last = written.take(*name)
     if last is not None and expected is None:
         try:

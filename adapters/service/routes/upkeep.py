@@ -163,9 +163,10 @@ async def forget_actor(call: Call[Empty, NewActorErasure]) -> Response:
 
 def _eraser(call: Call[Empty, Any]) -> str:
     """Return who erases; Problem where nobody says so."""
-    if call.actor is None:
+    actor = call.names.get("actor")
+    if actor is None:
         raise Problem(INVALID, "say who erases: send the header onrecord-actor")
-    return call.actor
+    return actor
 
 
 def _erased(call: Call[Empty, Any], done: ForgetResult) -> Response:

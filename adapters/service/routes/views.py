@@ -14,6 +14,8 @@ from onrecord.adapters.service.view_entries import (
     AuditPage,
     HitEntry,
     HitPage,
+    InForceDocument,
+    InForcePage,
     OverviewEntry,
     OverviewPage,
     ToolCallDocument,
@@ -24,6 +26,7 @@ from onrecord.adapters.service.view_entries import (
 from onrecord.adapters.service.view_queries import (
     AuditQuery,
     ConversationQuery,
+    InForceQuery,
     OverviewQuery,
     SearchQuery,
     ToolCallQuery,
@@ -74,6 +77,13 @@ async def audit(call: Call[AuditQuery, Empty]) -> Response:
     page = await call.store.views.audit(**_of_conversation(call.query))
     entries = [AuditDocument(**entry_document(each)) for each in page]
     return answered(AuditPage(entries=entries, **_state(page)))
+
+
+async def in_force(call: Call[InForceQuery, Empty]) -> Response:
+    """Return which conversations ran under a rule."""
+    page = await call.store.views.in_force(**_members(call.query))
+    entries = [InForceDocument(**entry_document(each)) for each in page]
+    return answered(InForcePage(entries=entries, **_state(page)))
 
 
 def _members(query: BaseModel) -> dict[str, Any]:
@@ -127,5 +137,10 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         *("/v1/audit", "audit", "Who did what, and when?"),
         *(audit, AuditPage),
         query=AuditQuery,
+    ),
+    reading(
+        *("/v1/in-force", "inForce", "Which conversations ran under a rule?"),
+        *(in_force, InForcePage),
+        query=InForceQuery,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from onrecord.adapters.inputs.arguments import version_asked
 from onrecord.adapters.recording.tenancy import REMEMBERED, Recorders, Tenancy
@@ -15,6 +15,7 @@ from onrecord.domain.new_events import NOBODY, Attribution
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.recording.recorder import Recorder
     from onrecord.adapters.streams.scopes import Scope
     from onrecord.projections.matching.template import RenderedRequest
@@ -168,15 +169,14 @@ class ConversationRecording:
         """
         return self._wire.headers()
 
-    def recording(
-        self, *, actor: str | None = None, on_behalf_of: str | None = None
-    ) -> AbstractContextManager[None]:
+    def recording(self, **names: Unpack[AttributionNames]) -> AbstractContextManager[None]:
         """Return a scope: `with conversation.recording():` records here what is called within.
 
         That is the calls of clients that nobody recorded, such as a framework makes its own, and
         those of `store.record(client)`; not those of a client that was recorded for a conversation.
         Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
         where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
-        `actor` is who acts in it, and `on_behalf_of` for whom, by name (docs/actors.md).
+        `actor` is who acts in it, and `on_behalf_of` for whom, by name; `policy` and `deployment`
+        are the rules in force (docs/actors.md).
         """
-        return self._wire.scope(self._tenancy.names.attribution(actor, on_behalf_of))
+        return self._wire.scope(self._tenancy.names.attribution(**names))

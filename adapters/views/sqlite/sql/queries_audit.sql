@@ -5,7 +5,7 @@
 SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'version', v.version,
   'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
   'actor', actor, 'type', v.type, 'api', api, 'model', model, 'tool', tool, 'erasure', json(erasure),
-  'on_behalf_of', on_behalf_of)
+  'on_behalf_of', on_behalf_of, 'policy', policy, 'deployment', deployment, 'sha256', sha256)
 FROM json_each(?2) AS k CROSS JOIN view_audit AS v ON generation = ?1
   AND v.conversation_id = k.value ->> 'conversation_id' AND v.version = k.value ->> 'version';
 
@@ -15,10 +15,10 @@ INSERT INTO view_audit
 SELECT ?1, value ->> 'tenant', value ->> 'conversation_id', value ->> 'version', value ->> 'shard',
   value ->> 'position', value ->> 'recorded_at', value ->> 'occurred_at', value ->> 'actor',
   value ->> 'type', value ->> 'api', value ->> 'model', value ->> 'tool', value ->> 'erasure',
-  value ->> 'on_behalf_of'
+  value ->> 'on_behalf_of', value ->> 'policy', value ->> 'deployment', value ->> 'sha256'
 FROM json_each(?2) WHERE ?3 IS NOT NULL AND ?4 IS NOT NULL
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
-SET api = excluded.api, model = excluded.model, tool = excluded.tool;
+SET api = excluded.api, model = excluded.model, tool = excluded.tool, sha256 = excluded.sha256;
 
 -- name: audit_drop
 -- No row of it is ever dropped.
@@ -32,14 +32,14 @@ DELETE FROM view_audit WHERE (generation, conversation_id, version) IN (
 
 -- name: audit_forget
 -- Of a conversation that was erased, that something was done stays.
-UPDATE view_audit SET api = NULL, model = NULL, tool = NULL WHERE conversation_id = ?1;
+UPDATE view_audit SET api = NULL, model = NULL, tool = NULL, sha256 = NULL WHERE conversation_id = ?1;
 
 -- name: audit_page
 -- ?1 generation, ?2 tenant, ?3 the filters and ?4 the key after which it goes on, JSON objects, ?5 limit.
 SELECT json_object('tenant', tenant, 'conversation_id', conversation_id, 'version', version,
   'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
   'actor', actor, 'type', type, 'api', api, 'model', model, 'tool', tool, 'erasure', json(erasure),
-  'on_behalf_of', on_behalf_of)
+  'on_behalf_of', on_behalf_of, 'policy', policy, 'deployment', deployment, 'sha256', sha256)
 FROM view_audit
 WHERE generation = ?1 AND tenant = ?2
   AND position < coalesce(?4 ->> 'position', 9223372036854775807)
@@ -50,6 +50,26 @@ WHERE generation = ?1 AND tenant = ?2
   AND (?3 ->> 'type' IS NULL OR type = ?3 ->> 'type')
   AND (?3 ->> 'model' IS NULL OR model = ?3 ->> 'model')
   AND (?3 ->> 'tool' IS NULL OR tool = ?3 ->> 'tool')
+  AND (?3 ->> 'policy' IS NULL OR policy = ?3 ->> 'policy')
+  AND (?3 ->> 'deployment' IS NULL OR deployment = ?3 ->> 'deployment')
   AND recorded_at >= coalesce(?3 ->> 'since', 0)
   AND recorded_at < coalesce(?3 ->> 'until', 9223372036854775807)
 ORDER BY position DESC LIMIT ?5;
+
+-- name: audit_in_force
+-- As audit_page, an entry a conversation: of those that have events under a rule, the filters that are given.
+SELECT json_object('conversation_id', conversation_id, 'first_version', min(version),
+  'last_version', max(version), 'first_at', min(recorded_at), 'last_at', max(recorded_at),
+  'events', count(*), 'position', max(position))
+FROM view_audit
+WHERE generation = ?1 AND tenant = ?2
+  AND (?3 ->> 'policy' IS NULL OR policy = ?3 ->> 'policy')
+  AND (?3 ->> 'deployment' IS NULL OR deployment = ?3 ->> 'deployment')
+  AND (?3 ->> 'model' IS NULL OR model = ?3 ->> 'model')
+  AND (?3 ->> 'type' IS NULL OR type = ?3 ->> 'type')
+  AND (?3 ->> 'sha256' IS NULL OR sha256 = ?3 ->> 'sha256')
+  AND recorded_at >= coalesce(?3 ->> 'since', 0)
+  AND recorded_at < coalesce(?3 ->> 'until', 9223372036854775807)
+GROUP BY conversation_id
+HAVING max(position) < coalesce(?4 ->> 'position', 9223372036854775807)
+ORDER BY max(position) DESC LIMIT ?5;
