@@ -36,7 +36,7 @@ PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 VIEW_THAT_IS_BEHIND = """
 INSERT INTO onrecord.view (name) VALUES ('audit') ON CONFLICT DO NOTHING;
-INSERT INTO onrecord.generation (view, number, revision, status) VALUES ('audit', 1, 2, 'live');
+INSERT INTO onrecord.generation (view, number, revision, status) VALUES ('audit', 1, 3, 'live');
 INSERT INTO onrecord.checkpoint (view, generation, shard, part)
 SELECT 'audit', 1, shard, part FROM onrecord.part;
 """

@@ -228,11 +228,10 @@ class Recorders:
 
     def attribution(self, header: str) -> Attribution:
         """Return who acts and under which rules, as a header says; InvalidInput where it is not one that this store gave."""
-        _, *parts = self._proven(header).split(_PART)
-        names = ("actor", "on_behalf_of", "policy", "deployment")
-        return NOBODY._replace(
-            **{name: part for name, part in zip(names, parts, strict=False) if part}
-        )
+        parts: list[str | None] = [part or None for part in self._proven(header).split(_PART)]
+        parts += [None] * (5 - len(parts))
+        _, actor, on_behalf_of, policy, deployment = parts
+        return Attribution(actor, on_behalf_of, policy=policy, deployment=deployment)
 
     def unbound(self) -> Recorder:
         """Return the recorder of a new conversation, for a call that is bound to none."""

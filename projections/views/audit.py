@@ -109,13 +109,13 @@ class AuditEntry:
     model: str | None
     tool: str | None
     on_behalf_of: str | None
+    policy: str | None
+    deployment: str | None
+    sha256: str | None
     erasure: ErasureDeed | None = None
     key: str | None = None
     actor_name: str | None = None
     on_behalf_of_name: str | None = None
-    policy: str | None = None
-    deployment: str | None = None
-    sha256: str | None = None
 
     @property
     def recorded_time(self) -> datetime:

@@ -53,7 +53,6 @@ _NAMES: Final = {
     "onrecord.domain.head": "Head",
     "onrecord.domain.header": "ClientHeader",
     "onrecord.domain.seals.checkpoint": "Checkpoint",
-    "onrecord.domain.seals.merkle": "Root",
     "onrecord.domain.log": "Cursor RecordedEvent Subscription Told",
     "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
     "onrecord.domain.items": (

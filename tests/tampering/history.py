@@ -44,7 +44,9 @@ def record(store: onrecord.Store) -> None:
     fork.log.append(events.RequestSent(api="x", endpoint="/", template=template))
     open_call = ToolCall(id="toolu_2", name="track", arguments={})
     fork.log.append(events.ToolCallRecorded(call_id="toolu_2", name="track", content=open_call))
-    closed = store.conversation("support/4712", actor="ana", on_behalf_of="bob")
+    closed = store.conversation(
+        "support/4712", actor="ana", on_behalf_of="bob", policy="2026-11", deployment="eu-1"
+    )
     closed.user("Thank you.", documents=[b"%PDF another"])
     closed.log.append(events.ConversationEnded())
     for key in ("forgotten/1", "forgotten/2"):

@@ -95,6 +95,22 @@ def test_the_audit_shows_and_finds_for_whom_something_was_done(command: Command,
     assert command("audit", "-c", "support/4711").columns[0][-1] == ""
 
 
+def test_conversations_that_ran_under_a_rule_are_found(command: Command, url: str) -> None:
+    with onrecord.connect(url, deployment="eu-1") as store:
+        chat = store.conversation("support/4713", policy="2026-11")
+        chat.user("And now?")
+        chat.instruct("Answer briefly.")
+    (row,) = command("in-force", "--policy", "2026-11").columns
+    assert row[:4] == ["support/4713", "3", "1", "3"]
+    (said, *_) = command("audit", "--policy", "2026-11", "--json").document["entries"]
+    assert (said["policy"], said["deployment"]) == ("2026-11", "eu-1")
+    (entry,) = command("in-force", "--instructions", said["sha256"], "--json").document["entries"]
+    assert (entry["key"], entry["first_version"], entry["events"]) == ("support/4713", 3, 1)
+    (shown, *_) = command("show", "support/4713", "--json").lines
+    assert (shown["policy"], shown["deployment"]) == ("2026-11", "eu-1")
+    assert command("in-force", "--deployment", "eu-2").columns == []
+
+
 def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
     (entry, _) = command("audit", "-c", "support/4712", "--json").document["entries"]
     assert len(command("audit", "-c", entry["conversation"]).columns) == 2
@@ -112,6 +128,7 @@ def test_a_key_that_looks_like_an_id_is_a_key(command: Command, url: str) -> Non
     ("arguments", "code", "said"),
     [
         (("audit", "--since", "yesterday"), 2, "is no time"),
+        (("in-force",), 2, "give one of policy"),
         (("usage", "--since", "2026-11-21T10:00"), 2, "is no day"),
         (("usage", "--total", "--after", "x"), 2, "leave --after out"),
         (("audit", "--limit", "0"), 2, "--limit"),

@@ -205,6 +205,22 @@ def test_who_acts_is_named_in_a_header(service: Served) -> None:
     assert (event["actor_name"], event["on_behalf_of_name"]) == ("José", "Ana")
 
 
+def test_the_rules_in_force_are_named_in_headers_and_found(service: Served) -> None:
+    ruled = {"onrecord-policy": "2026-11", "x-onrecord-deployment": "eu-1"}
+    service.ask("POST", "/v1/conversations/a/prompts", {"text": "Hallo"}, headers=ruled)
+    service.ask("POST", "/v1/conversations/a/prompts", {"text": "Und nun?"})
+    event = service.ask("GET", "/v1/conversations/a/events/2").json()
+    assert (event["policy"], event["deployment"]) == ("2026-11", "eu-1")
+    (found,) = service.ask("GET", "/v1/in-force?policy=2026-11").json()["entries"]
+    assert (found["key"], found["events"], found["last_version"]) == ("a", 2, 2)
+    entries = service.ask("GET", "/v1/audit?deployment=eu-1").json()["entries"]
+    assert {(entry["policy"], entry["sha256"]) for entry in entries} == {("2026-11", None)}
+    assert service.ask("GET", "/v1/in-force").status == 422
+    no_version = {"onrecord-policy": "of Zoe"}
+    said = service.ask("POST", "/v1/conversations/a/prompts", {"text": "x"}, headers=no_version)
+    assert said.status == 422
+
+
 def test_the_document_has_each_route_and_only_schemas_that_are_there(service: Served) -> None:
     document = service.ask("GET", "/openapi.json").json()
     assert document["openapi"] == "3.1.0"

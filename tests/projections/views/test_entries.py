@@ -11,6 +11,7 @@ import pytest
 
 from onrecord.projections.views.audit import AuditEntry, deed
 from onrecord.projections.views.conversations import Overview, overview
+from onrecord.projections.views.in_force import InForce, in_force
 from onrecord.projections.views.search import Hit, hit_of
 from onrecord.projections.views.tool_ledger import ToolCallEntry, ledger_call_of
 from onrecord.projections.views.view import Row
@@ -32,6 +33,7 @@ KINDS: dict[type[Any], Callable[[Row], object]] = {
     Hit: hit_of,
     ToolCallEntry: ledger_call_of,
     Exchange: exchange_of,
+    InForce: in_force,
 }
 
 
