@@ -31,6 +31,7 @@ from tests.bench import (
     scaling,
     serving,
     sharing,
+    verifying,
     view_growth,
     windowed,
 )
@@ -55,7 +56,8 @@ _NAMES: Final = (
     *("frameworks.openai_agents.sqlite", "frameworks.openai_agents.postgres"),
     *("frameworks.adk.sqlite", "frameworks.adk.postgres"),
     *("frameworks.claude.sqlite", "frameworks.claude.postgres"),
-    *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling", "import"),
+    *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling"),
+    *("verify", "import"),
 )
 
 
@@ -132,6 +134,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "projecting": partial(_lines, partial(projecting.measures, place)),
         "own_projecting": partial(_lines, partial(own_projecting.measures, place)),
         "scaling": partial(_lines, partial(scaling.measures, place)),
+        "verify": partial(_lines, partial(verifying.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }
 

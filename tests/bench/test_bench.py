@@ -70,6 +70,12 @@ def test_the_import_brings_no_sdk(capsys: pytest.CaptureFixture[str]) -> None:
     assert measure["note"] == "SDKs and drivers that it loads: none"
 
 
+def test_verifying_and_sealing_have_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["verify"], capsys)
+    for name in ("hashes", "seal", "whole", "sealed", "proof"):
+        assert lines[f"verify.{name}"]["ours"]["median"] > 0
+
+
 def test_a_log_grows_by_more_than_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(["growth.log"], capsys)
     for group in GROUPS:
