@@ -208,5 +208,6 @@ def _reached(place: Place) -> Generator[None]:
     except OSError as exc:
         raise StorageUnavailable(f"the place of the seals, {place}: {exc.strerror or exc}") from exc
     except Exception as exc:
-        # Each driver of fsspec has errors of its own, for credentials that it lacks, say.
-        raise StorageUnavailable(f"the place of the seals, {place}: {exc}") from exc
+        # Each driver of fsspec has errors of its own, whose texts may name what is secret.
+        why = type(exc).__name__
+        raise StorageUnavailable(f"the place of the seals, {place}: {why}") from exc

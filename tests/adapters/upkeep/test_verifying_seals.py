@@ -149,6 +149,20 @@ def test_a_place_that_cannot_be_read_is_not_checked(
     assert any(f"{no_folder}" in sentence for sentence in found.unchecked)
 
 
+def test_a_place_whose_library_fails_in_its_own_way_is_not_checked(
+    store: onrecord.Store, key: PrivateKey, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError("the bucket's own words")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.ls", refused)
+    found = verified(store, key, folder, "memory://bucket")
+    assert found.faults == ()
+    assert not found.is_whole
+    (why,) = found.unchecked
+    assert why == "the seals of the log: the place of the seals, memory://bucket: RuntimeError"
+
+
 def test_a_place_of_another_log_is_a_fault(
     store: onrecord.Store, key: PrivateKey, folder: Path, tmp_path: Path
 ) -> None:
