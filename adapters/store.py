@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 from uuid import UUID
 
@@ -19,9 +19,10 @@ from onrecord.adapters.upkeep.erasing import (
     Erasing,
     ForgetResult,
     SweepResult,
-    eraser_given,
     erasures,
     erasures_of,
+    forks_left,
+    operator_name,
 )
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.jsontext import JsonObject
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.seals.store_seals import StoreSeals
     from onrecord.adapters.streams.listing import Listed
+    from onrecord.adapters.upkeep.retention import StoreRetention
     from onrecord.adapters.upkeep.verified import Verified
     from onrecord.adapters.upkeep.verifying import Progress
     from onrecord.adapters.views.following import Following
@@ -72,8 +74,8 @@ class Store:
     ) -> None:
         """Serve a tenant's conversations from a backend; `names` say who acts, and under which rules.
 
-        `matrix` is what a file of the caller's says that models take, by API. What the backend
-        cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
+        `matrix` is what a file of the caller's says that models take. What the backend cannot take
+        after a request was sent waits in the spool. `accelerator` is the Redis beside
         the backend, if there is one. `views` opens what is folded of the log and kept. `folds` is
         how many bytes of folded conversations this process keeps. `seals` seal the backend.
         """
@@ -81,7 +83,8 @@ class Store:
         self.url = url
         self.tenant = tenant
         self._actor = names.get("actor")
-        self._erasing = Erasing(backend, tenant, erase=self._erase)
+        forks = partial(forks_left, backend, tenant)
+        self._erasing = Erasing(backend, tenant, erase=self._erase, forks=forks)
         self._seals = seals
         self._accelerator = accelerator
         self._open_views = views
@@ -112,10 +115,10 @@ class Store:
     ) -> ClientT:
         """Return a client of the same type, for the calls of many conversations.
 
-        Each call is recorded in the conversation that binds it: by the header in its
-        `extra_headers` (`conversation.headers`), else by the scope around it (`with conversation.recording():`).
-        One that is bound to none has a conversation of its own, or is refused before anything is
-        sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Conversation.record` has them.
+        Each call is recorded in the conversation that binds it: by the header in its `extra_headers`
+        (`conversation.headers`), else by the scope around it (`with conversation.recording():`). One
+        bound to none has a conversation of its own, or is refused before anything is sent
+        (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Conversation.record` has them.
         """
         from onrecord.adapters.wire.clients import record as tee
         from onrecord.adapters.wire.clients.binding import Binding
@@ -147,11 +150,7 @@ class Store:
         return (listed(self._backend, one) for one in self._backend.conversations(self.tenant))
 
     def forks(self, which: str | UUID) -> list[Listed]:
-        """Return the conversations that go on from one, and those that go on from them.
-
-        `which` is its key, or its id, which finds them after it was forgotten too. This reads how
-        each conversation began that is younger, two events at most, and nothing else.
-        """
+        """Return the conversations that go on from one, found by its key or id, and from them."""
         from onrecord.adapters.streams.listing import forks_of
 
         return forks_of(self._backend, self.tenant, self._opened(which))
@@ -159,22 +158,20 @@ class Store:
     def forget(self, which: str | UUID, *, reason: str, actor: str | None = None) -> ForgetResult:
         """Erase what was said in a conversation, for good; return how many events it had.
 
-        That it was erased is a fact in the operators' stream: who (`actor`, else `$ONRECORD_ACTOR`),
-        when, why (`reason`), how much, and which forks stay; `erasures` and the audit show it. It
-        can never be erased, so the reason names nobody who has a right to be forgotten.
+        That is a fact in the operators' stream: who (`actor`, else `$ONRECORD_ACTOR`), when, why
+        (`reason`), how much, and which forks stay; `erasures` and the audit show it. It can never be
+        erased, so the reason names nobody who has a right to be forgotten.
 
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
-        still waits to be recorded. Headers and leaves stay, so that the ledger still verifies. The
-        tool context that was persisted is in headers, so it stays, in clear. Forks stay too, with
-        what was said in them and what their requests repeat of this conversation. `forks` lists
-        them, now or later by its id.
+        still waits to be recorded. Headers and leaves stay, so that the ledger still verifies, and
+        with them the tool context that was persisted, in clear. `forks` stay too, with what their
+        requests repeat of this conversation. Pieces may stay in files until `sweep` writes them anew:
+        the result says where. Where nothing was said yet, documents and the key go.
 
-        Pieces of what was erased may stay in files until `sweep` writes them anew, once for many:
-        the result says where. Where documents were stored but nothing was said yet, they and the
-        key go; only its key finds it then. ConversationNotFound if there is none, InvalidInput
-        where it is not said who erases and why.
+        ConversationNotFound if there is none, ConversationOnHold where a legal hold keeps it,
+        InvalidInput where it is not said who erases and why.
         """
-        who, why = eraser_given(actor, self._actor), reason_given(reason)
+        who, why = operator_name(actor, self._actor), reason_given(reason)
         try:
             erased = self._erasing.forget(self._opened(which), who, why)
         except ConversationNotFound:
@@ -189,13 +186,12 @@ class Store:
         """Erase the name of an actor, for good; the digest stays in the headers of events.
 
         It is given by its name, by its digest (32 hex digits), or by the id that `erasures` has of
-        it. That it was erased is a fact, as `forget` has it, and so are `reason`, `actor` and the
-        residue. This store does not write the name again; one that is opened later does, where
-        somebody acts under it anew. InvalidInput where no such name is kept.
+        it. That is a fact, as `forget` has it, with `reason` and `actor`. This store does not write
+        the name again; one that is opened later does. InvalidInput where no such name is kept.
         """
         from onrecord.adapters.upkeep.forgetting_actors import forget_actor
 
-        who, why = eraser_given(actor, self._actor), reason_given(reason)
+        who, why = operator_name(actor, self._actor), reason_given(reason)
         forget_actor(self._backend, self._erasing, self._tenancy.names, name_or_digest, who, why)
         return ForgetResult(0, self._residue())
 
@@ -213,8 +209,7 @@ class Store:
     def resume_erasures(self) -> int:
         """Finish the erasures that a program began and did not live to finish; return how many.
 
-        Opening a store does so, and so do forgetting and sweeping. A role that may not erase
-        finishes none.
+        Opening a store does so; a role that may not erase finishes none.
         """
         return self._erasing.resume(self._actor)
 
@@ -255,7 +250,6 @@ class Store:
     def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to and that were stored so long ago, at least.
 
-        They stay where a program ended between storing a document and saying what it belongs to.
         Then write anew what may hold pieces of what was forgotten: that takes room for two more copies,
         and on PostgreSQL the role of the log's owner, and nobody can use a table meanwhile. `rewrite=False`
         leaves it for another time. Erasures that a program did not live to finish are finished.
@@ -311,6 +305,15 @@ class Store:
         with self.follow(projection) as following:
             following.wait()
             return following.status
+
+    @cached_property
+    def retention(self) -> StoreRetention:
+        """Return legal holds, retention classes, and what is erased by them."""
+        from onrecord.adapters.upkeep.retention import StoreRetention as Of
+
+        parts = self._backend, self.tenant, self._erasing
+        who = partial(operator_name, default=self._actor)
+        return Of(*parts, who=who, id_of=self._opened, residue=self._residue)
 
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one."""

@@ -18,6 +18,7 @@
     ├── ConversationNotFound        no conversation has that key or id
     ├── ConversationClosed          it was closed; a closed conversation takes no new facts
     ├── ConversationForgotten       it was erased; a forgotten conversation takes nothing any more
+    ├── ConversationOnHold          a legal hold keeps it from being erased
     ├── VersionConflict             someone else appended first
     ├── RoundOpen                   calls await their results, and the request was not to go without
     ├── DocumentMissing             the bytes of a document were swept before its event came
@@ -131,10 +132,7 @@ class UnsupportedDocument(InvalidInput):
 
 
 class ResultsWithoutConversation(InvalidInput):
-    """Results of tools came where no conversation has begun.
-
-    `code` is the word that process engines have for it.
-    """
+    """Results of tools came where no conversation has begun; `code` is the word of process engines."""
 
     code = "TOOL_CALL_RESULTS_ON_EMPTY_CONTEXT"
 
@@ -217,6 +215,10 @@ class ConversationForgotten(OnrecordError):
         super().__init__(message)
 
 
+class ConversationOnHold(OnrecordError):
+    """A legal hold keeps what was to be erased; the message names the hold."""
+
+
 class VersionConflict(OnrecordError):
     """Someone else appended first: read on from `current`, then decide again."""
 
@@ -268,10 +270,7 @@ class NotInstalled(OnrecordError, ImportError):
 
 
 class UnknownTool(OnrecordError):
-    """The model called tools that there are not, one behind the other; each call has its result.
-
-    `names` are those that it called last.
-    """
+    """The model called tools that there are not, again and again; `names` are the last ones."""
 
     def __init__(self, names: tuple[str, ...], in_a_row: int) -> None:
         """Say what to do."""

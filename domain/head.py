@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 from onrecord.domain import events, items
 from onrecord.domain.encoding import Unrecognised
 from onrecord.domain.events import Event
-from onrecord.domain.operators import COMPLETED, REVOKED
+from onrecord.domain.operators import CLOSING
 
 Pointer = Literal["instructions", "tools", "request", "adopted", "amended"]
 """What a head points at: the version of the last event that set it."""
@@ -102,10 +102,10 @@ def advance(head: Head, effect: Effect) -> Head:
 def effect_of(event: Event | Unrecognised) -> Effect:
     """Return what an event does to the head; events on side branches do nothing to it.
 
-    Of those that are no conversation's, the end of an erasure and of a key closes its stream.
+    Of those that are no conversation's, the end of an erasure, a key or a hold closes its stream.
     """
     if isinstance(event, Unrecognised):
-        return Effect(closes=event.type in (COMPLETED, REVOKED))
+        return Effect(closes=event.type in CLOSING)
     return NOTHING if event.line is not None else _effect(event)
 
 

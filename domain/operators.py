@@ -4,15 +4,17 @@ The operators' stream holds what people did to the store rather than in a conver
 tenant of the log by itself (`operators_of`), in the shard of the tenant that it is about: so no
 list of conversations shows it, and no key leads to it. Its id and those of its streams bear a mark
 that no tenant's and no conversation's may have (`is_marked`). An erasure is a stream in it: an
-`ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went. So
-is a key of the service: a `KeyIssued`, some `KeyUsed`, and a `KeyRevoked` at its end. Who and why
-stand in the body, never in a header.
+`ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went, or an
+`ErasureRefused` where a hold was placed before. So is a key of the service: a `KeyIssued`, some
+`KeyUsed`, and a `KeyRevoked` at its end; a legal hold: a `HoldPlaced` and a `HoldLifted`; and the
+retention class of a tenant, a conversation or a label: `RetentionSet`, each time it is set. Who and
+why stand in the body, never in a header.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Final, Literal, Protocol, Self
+from typing import Annotated, Final, Literal, Protocol, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import Field, ValidationError, model_validator
@@ -70,6 +72,15 @@ class ErasureCompleted(Value):
         return time_of(self.at)
 
 
+class ErasureRefused(Value):
+    """An erasure was intended, and did not take place: the hold of that id was placed before."""
+
+    tenant: UUID
+    conversation_id: UUID
+    hold: UUID
+    at: Moment
+
+
 KeyRole = Literal["read", "write", "operate"]
 """What a key lets a program do: read; read and write; do all that operators do, too."""
 
@@ -113,31 +124,109 @@ class KeyRevoked(Value):
     at: Moment
 
 
-ErasureFact = ErasureIntended | ErasureCompleted
+class HoldPlaced(Value):
+    """Somebody placed a legal hold: `actor` by name, for which `matter`, and why.
+
+    It is on a conversation, or on all that the tenant has where `conversation_id` is None. `number`
+    counts the holds on the same from 0.
+    """
+
+    tenant: UUID
+    conversation_id: UUID | None = None
+    number: Ordinal = 0
+    matter: str
+    actor: str
+    reason: str
+    at: Moment
+
+
+class HoldLifted(Value):
+    """Somebody lifted a legal hold, and why: from then on it keeps nothing."""
+
+    tenant: UUID
+    conversation_id: UUID | None = None
+    actor: str
+    reason: str
+    at: Moment
+
+
+LONGEST_RETENTION: Final = 36_500
+"""In days: a hundred years."""
+
+Days = Annotated[int, Field(ge=1, le=LONGEST_RETENTION, strict=True)]
+RetentionClass: TypeAlias = Literal["six-months", "six-years", "unlimited"] | int
+"""How long a conversation is kept behind its last event: a class with a name, or a number of days."""
+
+
+class RetentionSet(Value):
+    """Somebody set a retention class: `actor` by name, and the `rule` that it follows, in words.
+
+    It is that of a conversation, of those that bear a label (with a `value`, or with any), or of the
+    tenant where neither is there.
+    """
+
+    tenant: UUID
+    conversation_id: UUID | None = None
+    label: str | None = None
+    value: str | None = None
+    keep: Literal["six-months", "six-years", "unlimited"] | Days
+    actor: str
+    rule: str
+    at: Moment
+
+    @model_validator(mode="after")
+    def _is_of_one(self) -> Self:
+        if self.conversation_id is not None and self.label is not None:
+            raise ValueError("a retention class is of a conversation or of a label, not of both")
+        if self.value is not None and self.label is None:
+            raise ValueError("a value is one of a label")
+        return self
+
+
+ErasureFact = ErasureIntended | ErasureCompleted | ErasureRefused
 KeyFact = KeyIssued | KeyUsed | KeyRevoked
-OperatorsFact = ErasureFact | KeyFact
+HoldFact = HoldPlaced | HoldLifted
+OperatorsFact = ErasureFact | KeyFact | HoldFact | RetentionSet
 
 INTENDED: Final = "erasure.intended"
 COMPLETED: Final = "erasure.completed"
+REFUSED: Final = "erasure.refused"
 ISSUED: Final = "key.issued"
 USED: Final = "key.used"
 REVOKED: Final = "key.revoked"
+PLACED: Final = "hold.placed"
+LIFTED: Final = "hold.lifted"
+RETAINED: Final = "retention.set"
 SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     INTENDED: ErasureIntended,
     COMPLETED: ErasureCompleted,
     ISSUED: KeyIssued,
     USED: KeyUsed,
     REVOKED: KeyRevoked,
+    REFUSED: ErasureRefused,
+    PLACED: HoldPlaced,
+    LIFTED: HoldLifted,
+    RETAINED: RetentionSet,
 }
 """Stored name to shape, in schema version 1. A name is for ever."""
+
+CLOSING: Final = frozenset({COMPLETED, REFUSED, REVOKED, LIFTED})
+"""Names of facts behind which nothing comes in their stream."""
 
 SCHEMA_VERSION: Final = 1
 
 
 _MARK: Final = b"ONRC"
 _KEY_MARK: Final = b"ONRK"
+_HOLD_MARK: Final = b"ONRH"
+_RETENTION_MARK: Final = b"ONRT"
 _MARK_NUMBER: Final = int.from_bytes(_MARK)
 _KEY_MARK_NUMBER: Final = int.from_bytes(_KEY_MARK)
+_HOLD_MARK_NUMBER: Final = int.from_bytes(_HOLD_MARK)
+_RETENTION_MARK_NUMBER: Final = int.from_bytes(_RETENTION_MARK)
+_MARK_NUMBERS: Final = frozenset(
+    {_MARK_NUMBER, _KEY_MARK_NUMBER, _HOLD_MARK_NUMBER, _RETENTION_MARK_NUMBER}
+)
 _MARKED_VERSION: Final = 8
 """Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
 
@@ -162,16 +251,69 @@ def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
     return _marked(b"onrecord key" + keyed(f"key {digest}"), _KEY_MARK)
 
 
+def hold_id(tenant: UUID, conversation_id: UUID | None, number: int) -> UUID:
+    """Return the id of a hold on a conversation, or on all that a tenant has."""
+    place = number.to_bytes(8)
+    if conversation_id is None:
+        return _marked(b"onrecord tenant hold" + tenant.bytes + place, _HOLD_MARK)
+    return _marked(b"onrecord hold" + tenant.bytes + conversation_id.bytes + place, _HOLD_MARK)
+
+
+def retention_id(
+    keyed: Callable[[str], bytes],
+    tenant: UUID,
+    conversation_id: UUID | None = None,
+    label: str | None = None,
+    value: str | None = None,
+) -> UUID:
+    """Return the id of the stream in which the retention class of something is set.
+
+    `keyed` is the keyed digest of the log: a label may be personal, and an id stands in clear.
+    """
+    if conversation_id is not None:
+        of = b" conversation" + conversation_id.bytes
+    elif label is not None:
+        named = [label] if value is None else [label, value]
+        of = b" label" + keyed("label " + jsontext.write(named).decode())
+    else:
+        of = b""
+    return _marked(b"onrecord retention" + tenant.bytes + of, _RETENTION_MARK)
+
+
 def is_marked(id_: UUID) -> bool:
     """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
     # Of each request that is appended: its first 32 bits, and the 4 that say its version.
     number = id_.int >> 96
-    return number in (_MARK_NUMBER, _KEY_MARK_NUMBER) and id_.int >> 76 & 0xF == _MARKED_VERSION
+    return number in _MARK_NUMBERS and id_.int >> 76 & 0xF == _MARKED_VERSION
 
 
 def is_key(id_: UUID) -> bool:
     """Return whether an id is of the stream of a key."""
     return id_.int >> 96 == _KEY_MARK_NUMBER and is_marked(id_)
+
+
+def is_hold(id_: UUID) -> bool:
+    """Return whether an id is of the stream of a legal hold."""
+    return id_.int >> 96 == _HOLD_MARK_NUMBER and is_marked(id_)
+
+
+def is_retention(id_: UUID) -> bool:
+    """Return whether an id is of a stream in which a retention class is set."""
+    return id_.int >> 96 == _RETENTION_MARK_NUMBER and is_marked(id_)
+
+
+def stream_kind(id_: UUID) -> Literal["key", "hold", "retention class", "erasure"]:
+    """Return what a stream of operators tells of."""
+    if is_key(id_):
+        return "key"
+    if is_hold(id_):
+        return "hold"
+    return "retention class" if is_retention(id_) else "erasure"
+
+
+def is_erasure(id_: UUID) -> bool:
+    """Return whether an id is of an erasure, where it is of a stream of operators."""
+    return id_.int >> 96 == _MARK_NUMBER and is_marked(id_)
 
 
 def _marked(name: bytes, mark: bytes = _MARK) -> UUID:

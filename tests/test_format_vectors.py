@@ -23,7 +23,15 @@ from onrecord.domain import content, encoding, events, header, jsontext, tools
 from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.new_events import Stamp, draft
-from onrecord.domain.operators import SHAPES, decode_fact, encode_fact, key_id, operators_of
+from onrecord.domain.operators import (
+    SHAPES,
+    decode_fact,
+    encode_fact,
+    hold_id,
+    key_id,
+    operators_of,
+    retention_id,
+)
 from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,
@@ -39,6 +47,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="ut
 Vector = dict[str, Any]
 KEYS: Vector = json.loads(PAGE.split("```json keys\n")[1].split("```")[0])
 SEALS: Vector = json.loads(PAGE.split("```json seals\n")[1].split("```")[0])
+HOLDS: Vector = json.loads(PAGE.split("```json holds\n")[1].split("```")[0])
 VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
 
 VALUES: dict[str, type[BaseModel]] = {
@@ -227,6 +236,54 @@ def test_our_code_makes_the_ids_and_bodies_of_keys() -> None:
     assert str(key_id(keyed, KEYS["digest"])) == KEYS["id"]
     assert str(operators_of(UUID(KEYS["tenant"]))) == KEYS["operators"]
     for told in KEYS["bodies"]:
+        body = bytes.fromhex(told["body_bytes"])
+        fact = decode_fact(told["type"], 1, body)
+        assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
+        assert encode_fact(fact) == body
+
+
+def marked(mark: bytes, name: bytes) -> str:
+    """Only hashlib: whoever reads the page can write this."""
+    octets = bytearray(mark + hashlib.sha256(name).digest()[4:16])
+    octets[6] = 0x80 | octets[6] & 0x0F
+    octets[8] = 0x80 | octets[8] & 0x3F
+    return str(UUID(bytes=bytes(octets)))
+
+
+def test_a_second_implementation_computes_the_ids_of_holds_and_retention_classes() -> None:
+    tenant, conversation = UUID(HOLDS["tenant"]).bytes, UUID(HOLDS["conversation"]).bytes
+
+    def keyed(text: bytes) -> bytes:
+        return hmac.digest(bytes.fromhex(HOLDS["log_key"]), text, "sha256")[:16]
+
+    assert HOLDS["holds"] == {
+        "conversation": marked(b"ONRH", b"onrecord hold" + tenant + conversation + bytes(8)),
+        "tenant": marked(b"ONRH", b"onrecord tenant hold" + tenant + bytes(7) + b"\x01"),
+    }
+    of, label = b"onrecord retention" + tenant, keyed(b'label ["category"]')
+    with_value = keyed(b'label ["category","health"]')
+    assert HOLDS["retention"] == {
+        "tenant": marked(b"ONRT", of),
+        "conversation": marked(b"ONRT", of + b" conversation" + conversation),
+        "label": marked(b"ONRT", of + b" label" + label),
+        "label_value": marked(b"ONRT", of + b" label" + with_value),
+    }
+
+
+def test_our_code_makes_the_ids_and_bodies_of_holds_and_retention_classes() -> None:
+    keyed = partial(keyed_digest, bytes.fromhex(HOLDS["log_key"]))
+    tenant, conversation = UUID(HOLDS["tenant"]), UUID(HOLDS["conversation"])
+    on_conversation, on_all = hold_id(tenant, conversation, 0), hold_id(tenant, None, 1)
+    assert HOLDS["holds"] == {"conversation": str(on_conversation), "tenant": str(on_all)}
+    targets: dict[str, tuple[Any, ...]] = {
+        "tenant": (),
+        "conversation": (conversation,),
+        "label": (None, "category"),
+        "label_value": (None, "category", "health"),
+    }
+    made = {name: str(retention_id(keyed, tenant, *of)) for name, of in targets.items()}
+    assert HOLDS["retention"] == made
+    for told in HOLDS["bodies"]:
         body = bytes.fromhex(told["body_bytes"])
         fact = decode_fact(told["type"], 1, body)
         assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]

@@ -27,6 +27,7 @@ FACES: tuple[type, ...] = (
     *(onrecord.Views, onrecord.ToolRunner, onrecord.Tool, onrecord.Toolset),
     *(onrecord.AsyncStore, onrecord.AsyncConversation, onrecord.AsyncConversationTools),
     *(onrecord.AsyncConversationLog, onrecord.AsyncViews, onrecord.AsyncKeeper),
+    *(onrecord.StoreRetention, onrecord.AsyncStoreRetention),
 )
 BACKSTAGE = {"backend", "stream", "tenancy", "spool"}
 PAGES = [

@@ -17,6 +17,7 @@ from uuid import UUID
 from onrecord.adapters.app import FOLDS, connect
 from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.iteration import AsyncSubscription, awaited_each
+from onrecord.adapters.asynchronous.retention import AsyncStoreRetention
 from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread
 from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncViews
 from onrecord.adapters.storage.steps import ThreadSteps, steps_of
@@ -256,6 +257,11 @@ class AsyncStore:
     def views(self) -> AsyncViews:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
         return AsyncViews(self._store, self._steps)
+
+    @cached_property
+    def retention(self) -> AsyncStoreRetention:
+        """Return legal holds, retention classes, and what is erased by them."""
+        return AsyncStoreRetention(self._store, self._steps)
 
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one.

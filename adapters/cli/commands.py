@@ -17,6 +17,7 @@ from onrecord.adapters.cli import (
     key_commands,
     process_models,
     request_commands,
+    retention,
     seal_commands,
     serve,
     tool_commands,
@@ -124,6 +125,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         evidence.proof,
         upkeep.forget,
         upkeep.forget_actor,
+        retention.expire,
         upkeep.sweep,
     ),
     "Serve it over HTTP": (serve.serve,),
@@ -145,3 +147,5 @@ for _group, _commands in GROUPS.items():
         app.command(name=_name, cls=Command, rich_help_panel=_group)(_command)
 
 app.add_typer(key_commands.keys, name="keys", rich_help_panel="Look after the store")
+app.add_typer(retention.holds, name="holds", rich_help_panel="Look after the store")
+app.add_typer(retention.retention, name="retention", rich_help_panel="Look after the store")

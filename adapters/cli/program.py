@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import getpass
+import re
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
@@ -19,6 +21,8 @@ from onrecord.projections.api import listed, names
 if TYPE_CHECKING:
     from onrecord.adapters.store import Store
 
+
+_DAYS: Final = re.compile(r"([1-9][0-9]{0,4})d", re.ASCII)
 
 SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
@@ -48,6 +52,25 @@ def _one_of(name: str, known: tuple[str, ...]) -> str:
     if name not in known:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(known)}.")
     return name
+
+
+def time_given(text: str) -> datetime:
+    """Return a day or a time, in UTC without a zone; wrong usage for what is none."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no time: write 2026-03-31 or 2026-03-31T09:30"
+        ) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def age_given(text: str) -> timedelta:
+    """Return a number of days, such as `400d`; wrong usage for what is none."""
+    days = _DAYS.fullmatch(text)
+    if days is None:
+        raise typer.BadParameter(f"{text!r} is no number of days: write 400d")
+    return timedelta(days=int(days[1]))
 
 
 class Thinking(StrEnum):

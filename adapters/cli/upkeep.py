@@ -12,7 +12,16 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli.program import AsJson, Key, Url, acting_name, opened
+from onrecord.adapters.cli.program import AsJson, Url, acting_name, opened
+from onrecord.adapters.cli.retention import (
+    Before,
+    DryRun,
+    Expired,
+    OlderThan,
+    Prefix,
+    Query,
+    forget_many,
+)
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
@@ -46,26 +55,46 @@ Sure = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 def forget(
     context: typer.Context,
-    key: Key,
+    key: Annotated[
+        str | None,
+        typer.Argument(help="The conversation's key or its id.", show_default="by the options"),
+    ] = None,
+    before: Before = None,
+    older_than: OlderThan = None,
+    prefix: Prefix = None,
+    expired: Expired = False,
+    dry_run: DryRun = False,
     reason: Reason = None,
     actor: Eraser = None,
     yes: Sure = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Erase what was said in a conversation, for good.
+    """Erase what was said in a conversation, or in those that options choose, for good.
 
     Texts, documents and the key are erased. The digests stay, so that the log still verifies. Tool
     context that was persisted stays too: it is in the headers of events, in clear. The key is free
     for another conversation. Who erased it, when and why is recorded for good, and `onrecord audit`
     shows it. Forks of it stay and are named. The requests that were sent there repeat it, so
     forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
-    provider keeps.
+    provider keeps. What a legal hold keeps is refused.
 
     Example: `onrecord forget support/4711 --reason "asked to, ticket 88"`
+
+    Example: `onrecord forget --prefix trial/ --before 2026-01-01 --dry-run`
     """
+    query = Query(before, older_than, prefix, expired)
+    if (key is None) == (not query):
+        raise typer.BadParameter("name a conversation, or choose some by the options; not both")
+    if key is not None and dry_run:
+        raise typer.BadParameter("--dry-run goes with the options that choose conversations")
     with opened(context, url) as store:
-        erase(store, key, reason, actor, sure=yes, as_json=as_json)
+        if key is not None:
+            erase(store, key, reason, actor, sure=yes, as_json=as_json)
+            return
+        if not (yes or dry_run):
+            _ask("Erase all conversations that these options choose, for good?")
+        forget_many(store, query, reason, actor, dry_run=dry_run, as_json=as_json)
 
 
 def forget_actor(
@@ -269,7 +298,10 @@ def _sealed(seal: VerifiedSeal) -> str:
 def _summary(verified: Verified) -> str:
     erased = f", {verified.erased:,} of them erased" if verified.erased else ""
     conversations = counted(verified.conversations, "conversation")
-    recorded = ((verified.recorded_erasures, "erasure"), (verified.recorded_keys, "key"))
+    recorded = (
+        *((verified.recorded_erasures, "erasure"), (verified.recorded_keys, "key")),
+        *((verified.recorded_holds, "hold"), (verified.recorded_classes, "retention class")),
+    )
     besides = "".join(f" and {counted(n, f'recorded {what}')}" for n, what in recorded if n)
     return f"{counted(verified.events, 'event')} of {conversations}{besides}{erased}"
 
@@ -281,6 +313,8 @@ def _verified_document(verified: Verified) -> dict[str, object]:
         "conversations": verified.conversations,
         "recorded_erasures": verified.recorded_erasures,
         "recorded_keys": verified.recorded_keys,
+        "recorded_holds": verified.recorded_holds,
+        "recorded_classes": verified.recorded_classes,
         "faults": [_fault_document(fault) for fault in verified.faults],
         "roots": [str(root) for root in verified.roots],
         "checked": list(verified.checked),

@@ -60,14 +60,9 @@ class ShardSeals:
                 yield sealed
 
     def sizes(self) -> list[int]:
-        """Return the sizes of which there are checkpoints, by their names; none of them is read."""
-        names = self.place.names(f"{self._folder}/{_EACH}")
-        return [int(name) for name in names if _NAME.fullmatch(name)]
-
-    def sizes(self) -> list[int]:
         """Return the sizes of all checkpoints, the smallest first; no checkpoint is read."""
         names = self.place.names(f"{self._folder}/{_EACH}")
-        return [int(name) for name in names if name.isdecimal()]
+        return [int(name) for name in names if _NAME.fullmatch(name)]
 
     def at(self, size: int) -> SealedCheckpoint | None:
         """Return the checkpoint of a size, or None; CorruptRecord where it is not ours, or not signed."""

@@ -273,6 +273,47 @@ class ErasureDeed(Model):
     forks: list[str] | None
     """The forks that stay; null where nobody can tell."""
 
+    hold: str | None
+    """The id of the legal hold that refused it; null where none did."""
+
+
+class HoldDeed(Model):
+    """What was done about a legal hold."""
+
+    conversation_id: str | None
+    """The id of the conversation that it is on; null where it is on all of the tenant's."""
+
+    actor: str
+    """Who placed or lifted it."""
+
+    reason: str
+    """Why."""
+
+    matter: str | None
+    """The matter that it was placed for; null where it was lifted."""
+
+
+class RetentionDeed(Model):
+    """A retention class that was set."""
+
+    conversation_id: str | None
+    """The id of the conversation that it is of; null where it is of a label or the tenant."""
+
+    label: str | None
+    """The label that it is of."""
+
+    value: str | None
+    """The value of the label; null for any."""
+
+    keep: int | str
+    """How long it keeps: the name of a class, or a number of days."""
+
+    actor: str
+    """Who set it."""
+
+    rule: str
+    """Which rule it follows."""
+
 
 class AuditDocument(EventEntry):
     """Something that was done, without what was said in it."""
@@ -307,6 +348,11 @@ class AuditDocument(EventEntry):
     erasure: ErasureDeed | None
     """What an erasure says, where it is one."""
 
+    hold: HoldDeed | None
+    """What was done about a legal hold, where something was."""
+
+    retention: RetentionDeed | None
+    """Which retention class was set, where one was."""
     policy: str | None
     """The version of the policy that was in force, as the caller named it."""
 

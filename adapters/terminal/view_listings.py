@@ -9,9 +9,10 @@ from onrecord.adapters.terminal.tables import Cell, Column, Kind
 from onrecord.adapters.terminal.view_pages import Listing
 from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.retention.retention_records import class_text
 
 if TYPE_CHECKING:
-    from onrecord.projections.views.audit import AuditEntry, ErasureDeed
+    from onrecord.projections.views.audit import AuditEntry, ErasureDeed, HoldDeed, RetentionDeed
     from onrecord.projections.views.conversations import Overview
     from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.search import Hit
@@ -46,7 +47,9 @@ def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
     what = (entry.type, entry.model, entry.tool)
     erasure = entry.erasure
     if erasure is None:
-        return entry.recorded_at, actor, name, entry.version, *what, None, served
+        on = entry.hold or entry.retention
+        name = name if on is None else str(on.conversation_id or "all of the tenant's")
+        return entry.recorded_at, actor, name, entry.version, *what, _kept_text(entry), served
     # The stream of an erasure has no name: what was erased is meant.
     erased = str(erasure.conversation_id)
     return entry.recorded_at, actor, erased, entry.version, *what, _erasure_text(erasure), served
@@ -62,7 +65,23 @@ def _person(name: str | None, digest: str | None) -> str | None:
     return name or (None if digest is None else digest[:_ACTOR_DIGITS])
 
 
+def _kept_text(entry: AuditEntry) -> str | None:
+    """Return what was done about a hold or a retention class, by whom and why."""
+    if entry.hold is not None:
+        matter = f" for {entry.hold.matter!r}" if entry.hold.matter else ""
+        return f"{entry.hold.actor}{matter}: {entry.hold.reason}"
+    if entry.retention is None:
+        return None
+    of = entry.retention
+    label = (
+        "" if of.label is None else f" for the label {'='.join(filter(None, (of.label, of.value)))}"
+    )
+    return f"{of.actor}: {class_text(of.keep)}{label}, {of.rule}"
+
+
 def _erasure_text(erasure: ErasureDeed) -> str:
+    if erasure.hold is not None:
+        return f"refused: the legal hold {erasure.hold} keeps it"
     if erasure.events is None:
         what = f" (the name of {erasure.named[:_ACTOR_DIGITS]})" if erasure.named else ""
         return f"{erasure.actor}{what}: {erasure.reason}"
@@ -75,14 +94,27 @@ def _erasure_text(erasure: ErasureDeed) -> str:
 def _erasure(entry: AuditEntry) -> JsonObject:
     """Return what an erasure says as JSON: ids as text, what it does not say left out."""
     if entry.erasure is None:
-        return {"erasure": None}
+        return {"erasure": None, **_kept(entry)}
     document = asdict(entry.erasure)
     forks = entry.erasure.forks
     ids = {
         "conversation_id": str(entry.erasure.conversation_id),
         "forks": None if forks is None else list(map(str, forks)),
     }
-    return {"erasure": document | ids}
+    ids["hold"] = None if entry.erasure.hold is None else str(entry.erasure.hold)
+    return {"erasure": document | ids, **_kept(entry)}
+
+
+def _kept(entry: AuditEntry) -> JsonObject:
+    """Return what was done about a hold or a retention class as JSON."""
+    return {"hold": _document(entry.hold), "retention": _document(entry.retention)}
+
+
+def _document(deed: HoldDeed | RetentionDeed | None) -> JsonObject | None:
+    if deed is None:
+        return None
+    on = deed.conversation_id
+    return asdict(deed) | {"conversation_id": None if on is None else str(on)}
 
 
 def usage_listing(prices: Prices) -> Listing[ModelUsage]:

@@ -1,7 +1,8 @@
 """How a conversation is erased: the intent first, then all that says something, then the outcome.
 
 Each step is durable before the next one begins, and may be done twice. So a death anywhere leaves
-an erasure that is intended and not completed, and whoever comes next does the rest.
+an erasure that is intended and not completed, and whoever comes next does the rest. A legal hold that
+was placed before the intent, by their places in the log, refuses it; one that was placed later does not.
 """
 
 from __future__ import annotations
@@ -14,9 +15,16 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given
-from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageError, StorageReadOnly
+from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
+from onrecord.domain.errors import (
+    ConversationOnHold,
+    CorruptRecord,
+    InvalidInput,
+    StorageError,
+    StorageReadOnly,
+)
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import erasure_id, is_key, operators_of
+from onrecord.domain.operators import erasure_id, is_erasure, operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
@@ -57,19 +65,21 @@ class Erasing:
     """The erasures of a tenant's conversations, recorded in its operators' stream.
 
     `erase` takes away all that a conversation says, wherever it is, and returns how many events it
-    erased in the log.
+    erased in the log; `forks` returns the forks that stay, None where nobody can tell.
     """
 
     backend: Backend
     tenant: UUID
     erase: Callable[[UUID], int]
+    forks: Callable[[UUID], Sequence[UUID] | None]
 
     def forget(
         self, conversation_id: UUID, actor: str, reason: str, named: str | None = None
     ) -> int:
         """Erase a conversation; return how many events that were, 0 if they were erased before.
 
-        `named` is the digest of an actor whose name is erased, by an id of its own.
+        `named` is the digest of an actor whose name is erased, by an id of its own. ConversationOnHold
+        where a legal hold keeps it.
         """
         operators = self._operators()
         # Looked for once: who looked again could begin a second erasure behind a quicker one's first.
@@ -77,6 +87,8 @@ class Erasing:
         last, _ = found
         if last is not None and last.is_completed and _says_nothing(self.backend, conversation_id):
             return self.erase(conversation_id)  # A Redis that was away may be there by now.
+        if last is None or last.is_over:
+            must_not_be_on_hold(self.backend, self.tenant, conversation_id)
         erasure = operators.intend(conversation_id, actor, reason, found, named)
         return self._finish(operators, erasure.id, conversation_id, actor)
 
@@ -96,7 +108,7 @@ class Erasing:
     def _finished(self, operators: Operators, entry: ErasureEntry, actor: str | None) -> bool:
         try:
             self._finish(operators, entry.erasure_id, entry.conversation_id, actor)
-        except StorageError as error:
+        except (StorageError, ConversationOnHold) as error:
             logger.warning("an erasure that was begun could not be finished: %s", error)
             return False
         return True
@@ -104,8 +116,13 @@ class Erasing:
     def _finish(
         self, operators: Operators, erasure_id: UUID, conversation_id: UUID, actor: str | None
     ) -> int:
+        intent = next(self.backend.read(erasure_id, limit=1))
+        hold = hold_on(self.backend, self.tenant, conversation_id, before=intent.position)
+        if hold is not None:
+            operators.refuse(erasure_id, hold.hold_id, actor)
+            raise refusal_of(hold)
         events = self.erase(conversation_id) or _erased_events(self.backend, conversation_id)
-        forks = forks_left(self.backend, self.tenant, conversation_id)
+        forks = self.forks(conversation_id)
         return operators.complete(erasure_id, events, forks, actor).events
 
     def must_be_allowed(self) -> None:
@@ -124,11 +141,11 @@ class Erasing:
         return Operators(self.backend, self.tenant)
 
 
-def eraser_given(actor: str | None, default: str | None) -> str:
-    """Return who erases, by name; InvalidInput where neither is somebody."""
+def operator_name(actor: str | None, default: str | None) -> str:
+    """Return who acts on the store, by name; InvalidInput where neither is somebody."""
     who = default if actor is None else text_given("an actor", actor)
     if who is None or not who.strip():
-        raise InvalidInput("say who erases: give actor=, or set ONRECORD_ACTOR")
+        raise InvalidInput("say who acts: give actor=, or set ONRECORD_ACTOR")
     return who
 
 
@@ -144,7 +161,7 @@ def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
     operators = operators_of(tenant)
     for listed in backend.conversations(operators):
         stream = listed.conversation_id
-        if not is_key(stream):
+        if is_erasure(stream):
             yield from _readable(stream, backend.read(stream), operators, _warn_unreadable)
 
 
@@ -190,10 +207,10 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
     """
     operators = operators_of(tenant)
     for stream in backend.open_conversations(operators):
-        if is_key(stream):
+        if not is_erasure(stream):
             continue
         for entry in _readable(stream, backend.read(stream), operators, _warn_unreadable):
-            if entry.outcome is None:
+            if not entry.is_over:
                 yield entry
 
 
@@ -205,6 +222,16 @@ def forks_left(backend: Backend, tenant: UUID, conversation_id: UUID) -> list[UU
         return [fork.conversation_id for fork in forks_of(backend, tenant, conversation_id)]
     except CorruptRecord:
         return None
+
+
+def must_be_erasable(backend: Backend, tenant: UUID, conversation_id: UUID) -> None:
+    """Raise ConversationOnHold where a hold keeps what nobody intended to erase before it was placed."""
+    if _says_nothing(backend, conversation_id):
+        return
+    begun = [one for one in erasures_of(backend.read, tenant, conversation_id) if not one.is_over]
+    must_not_be_on_hold(
+        backend, tenant, conversation_id, before=begun[-1].position if begun else None
+    )
 
 
 def _says_nothing(backend: Backend, conversation_id: UUID) -> bool:

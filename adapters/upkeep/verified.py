@@ -50,8 +50,8 @@ class Verified:
     `roots` are those of the shards as they are now, to be written down. `checked` says what was
     looked at, `unchecked` what could not be, a sentence each.
     `views` are those that were compared with the events, `seals` how far each shard is sealed at each
-    place. `recorded_erasures` and `recorded_keys` are the operators' streams, which count among the
-    events and not among the conversations. `unfinished` are conversations whose erasure was begun and
+    place. What is `recorded` are the operators' streams, which count among the events and not among the
+    conversations. `unfinished` are conversations whose erasure was begun and
     not finished, which is no fault.
     """
 
@@ -67,6 +67,8 @@ class Verified:
     seals: tuple[VerifiedSeal, ...] = ()
     recorded_erasures: int = 0
     recorded_keys: int = 0
+    recorded_holds: int = 0
+    recorded_classes: int = 0
 
     @property
     def is_whole(self) -> bool:

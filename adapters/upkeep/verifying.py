@@ -9,6 +9,7 @@ meanwhile is no fault.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.adapters.upkeep.verified import Verified
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
+from onrecord.adapters.upkeep.verifying_holds import broken_hold_faults
 from onrecord.adapters.upkeep.verifying_seals import SealedLog
 from onrecord.domain.errors import CorruptRecord, counted
 from onrecord.domain.inventory import (
@@ -30,7 +32,7 @@ from onrecord.domain.inventory import (
     StoredSnapshot,
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.domain.operators import is_key
+from onrecord.domain.operators import is_erasure, stream_kind
 from onrecord.domain.seals.checkpoint import log_id_of
 from onrecord.domain.seals.merkle import EMPTY, Root, Tree
 from onrecord.domain.seals.tiles import TileWriter, no_tile
@@ -40,7 +42,7 @@ from onrecord.projections.verification.belongings import (
     actor_faults,
     erasure_faults,
     key_faults,
-    service_key_faults,
+    operators_faults,
     snapshot_faults,
 )
 from onrecord.projections.verification.verification import (
@@ -122,16 +124,14 @@ class _Check:
         self._inventory = backend.inventory()
         self._progress = progress
         self._faults: list[Fault] = []
-        self._headless: set[UUID] = set()
+        self._headless, self._erased_by_operators = set[UUID](), set[UUID]()
         self._erased_unbegun: list[UUID] = []
-        self._erased_by_operators: set[UUID] = set()
         self._ends: dict[int, int] = {}
         self._stored = StoredDocuments(backend, self._inventory)
-        self._events = self._erased = self._conversations = self._streams = self._newer = 0
-        self._service_keys = self._keys = self._snapshots = self._erasures = self._blobs = 0
-        self._beside: list[str] = []
-        self._confirmed_roots: list[str] = []
-        self._unchecked: list[str] = []
+        self._events = self._erased = self._conversations = self._newer = 0
+        self._keys = self._snapshots = self._erasures = self._blobs = 0
+        self._streams = Counter[str]()
+        self._beside, self._confirmed_roots, self._unchecked = list[str](), list[str](), list[str]()
         self._looked_at = self.total = 0
 
     def add(self, faults: Iterable[Fault]) -> None:
@@ -234,24 +234,20 @@ class _Check:
     def conversation(self, read: _ConversationRows) -> None:
         """Check a conversation that was read, after the moment: it borrows connections itself."""
         head, fold, erasures, keys = read.head, read.fold, read.erasures, read.keys
-        if fold.is_operators and is_key(head.conversation_id):
-            self._service_keys += 1
-        elif fold.is_operators:
-            self._streams += 1
+        if fold.is_operators:
+            self._streams[stream_kind(head.conversation_id)] += 1
         else:
             self._conversations += 1
         self.add(fold.head_faults(head))
         if not fold.events:
             return
         self.add(erasure_faults(fold, head, erasures, read.recorded_erasures))
-        if fold.is_operators and is_key(head.conversation_id):
-            self.add(
-                service_key_faults(
-                    head, self._backend.read(head.conversation_id), self._backend.digest
-                )
-            )
-        elif fold.is_operators:
+        self.add(broken_hold_faults(self._backend, head, read.recorded_erasures))
+        if fold.is_operators and is_erasure(head.conversation_id):
             self._targets(head)
+        elif fold.is_operators:
+            events = self._backend.read(head.conversation_id)
+            self.add(operators_faults(head, events, self._backend.digest))
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
         self.add(snapshot_faults(head, read.snapshots))
         self.add(self._stored.faults(head, fold, read.references, read.blobs))
@@ -290,7 +286,7 @@ class _Check:
             return
         if entry is not None:
             self._erased_by_operators.add(entry.conversation_id)
-        if not head.head.closed:
+        if not head.head.closed or (entry is not None and entry.refusal is not None):
             return
         if entry is None or entry.outcome is None:
             self.add([Fault(head.conversation_id, 0, "it is closed, and tells of no erasure")])
@@ -336,14 +332,16 @@ class _Check:
             checked=self._checked(),
             unchecked=tuple(unchecked),
             seals=tuple(self._seals.seals),
-            recorded_erasures=self._streams,
-            recorded_keys=self._service_keys,
+            recorded_erasures=self._streams["erasure"],
+            recorded_keys=self._streams["key"],
+            recorded_holds=self._streams["hold"],
+            recorded_classes=self._streams["retention class"],
         )
 
     def _checked(self) -> tuple[str, ...]:
         return (
             f"{counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
-            f"{counted(self._conversations + self._streams + self._service_keys, 'head')} and {counted(self._keys, 'key')}: as the events say",
+            f"{counted(self._conversations + self._streams.total(), 'head')} and {counted(self._keys, 'key')}: as the events say",
             (
                 f"{counted(self._erasures, 'erasure')} and {counted(self._snapshots, 'snapshot')}: of "
                 f"conversations that are there"

@@ -1,4 +1,7 @@
-"""Erasures as the operators' streams tell of them: who, when, why, how much, and which forks stay."""
+"""Erasures as the operators' streams tell of them: who, when, why, how much, and which forks stay.
+
+One that a legal hold refused tells of that hold instead.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import (
     ErasureCompleted,
     ErasureIntended,
+    ErasureRefused,
     decode_fact,
     erasure_id,
     operators_of,
@@ -19,19 +23,27 @@ from onrecord.domain.operators import (
 
 @dataclass(frozen=True, slots=True)
 class ErasureEntry:
-    """An erasure of a conversation; `outcome` is None while it is unfinished.
+    """An erasure of a conversation; `outcome` is None while it is unfinished, and where it was refused.
 
-    `erasure_id` is the id of its stream.
+    `erasure_id` is the id of its stream, `position` that of its intent in the shard. `refusal` is there
+    where a hold stands before that position.
     """
 
     erasure_id: UUID
     intention: ErasureIntended
     outcome: ErasureCompleted | None = None
+    refusal: ErasureRefused | None = None
+    position: int = 0
 
     @property
     def conversation_id(self) -> UUID:
         """Return the id of the conversation that was to be erased."""
         return self.intention.conversation_id
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was completed or refused: nothing of it is left to do."""
+        return self.outcome is not None or self.refusal is not None
 
 
 def erasure_entry(events: Iterable[RecordedEvent], operators: UUID) -> ErasureEntry | None:
@@ -45,10 +57,12 @@ def erasure_entry(events: Iterable[RecordedEvent], operators: UUID) -> ErasureEn
     for event in events:
         match decode_fact(event.type, event.schema_version, event.body or b""):
             case ErasureIntended() as intention if entry is None:
-                entry = ErasureEntry(event.conversation_id, intention)
+                entry = ErasureEntry(event.conversation_id, intention, position=event.position)
                 _must_be_of_its_stream(entry, operators)
             case ErasureCompleted() as outcome if entry is not None and _ends(entry, outcome):
                 entry = replace(entry, outcome=outcome)
+            case ErasureRefused() as refusal if entry is not None and _ends(entry, refusal):
+                entry = replace(entry, refusal=refusal)
             case _:
                 raise CorruptRecord("the events of an erasure are not in their order")
     return entry
@@ -61,10 +75,10 @@ def _must_be_of_its_stream(entry: ErasureEntry, operators: UUID) -> None:
         raise CorruptRecord("an erasure tells of another conversation than its stream is of")
 
 
-def _ends(entry: ErasureEntry, outcome: ErasureCompleted) -> bool:
+def _ends(entry: ErasureEntry, outcome: ErasureCompleted | ErasureRefused) -> bool:
     intention = entry.intention
     is_of_it = (outcome.tenant, outcome.conversation_id) == (
         intention.tenant,
         intention.conversation_id,
     )
-    return entry.outcome is None and is_of_it
+    return not entry.is_over and is_of_it

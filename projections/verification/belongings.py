@@ -18,8 +18,11 @@ from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import blobs_of
+from onrecord.domain.operators import is_hold, is_retention, stream_kind
 from onrecord.projections.history.erasure_records import ErasureEntry
 from onrecord.projections.history.key_records import must_be_in_order
+from onrecord.projections.retention.hold_records import hold_entry
+from onrecord.projections.retention.retention_records import retention_entry
 from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 
 
@@ -93,6 +96,7 @@ def erasure_faults(
 
     `erasures` are noted for the views, `told` are those that the operators' stream tells of.
     """
+    entries = [entry for entry in entries if entry.refusal is None]
     outcomes = [entry.outcome.events for entry in entries if entry.outcome is not None]
     if head.forgotten and not erasures:
         yield _whole(head, "it counts as forgotten, and no erasure is noted")
@@ -109,14 +113,22 @@ def erasure_faults(
         yield _whole(head, "an erasure of it is noted, and it is not forgotten")
 
 
-def service_key_faults(
+def operators_faults(
     head: StoredHead, events: Iterable[RecordedEvent], digest: Digest
 ) -> Iterator[Fault]:
-    """Yield where a stream of operators is not that of a key of the service, from issue to end."""
+    """Yield where a stream of operators is not that of a key, a legal hold or a retention class."""
+    what = stream_kind(head.conversation_id)
     try:
-        must_be_in_order(events, head.tenant, digest)
+        if is_hold(head.conversation_id):
+            hold = hold_entry(events, head.tenant)
+            if hold is not None and head.head.closed != (hold.lifted is not None):
+                yield _whole(head, "it is closed, and tells of no end of the hold")
+        elif is_retention(head.conversation_id):
+            retention_entry(events, head.tenant, digest)
+        else:
+            must_be_in_order(events, head.tenant, digest)
     except CorruptRecord as error:
-        yield _whole(head, f"this key cannot be read: {error}")
+        yield _whole(head, f"this {what} cannot be read: {error}")
 
 
 def blob_faults(

@@ -3,7 +3,9 @@
 What was said is not in it, so it may be shown to people who must not read that. A redacted or
 erased event keeps its row, without the model, the tool and the digest of what it put in force. What the operators did is in it too: an
 erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased. So is
-what was told of a key of the service, of the tenant that it was made for.
+what was told of a key of the service, of the tenant that it was made for, each legal hold that was
+placed or lifted, and each retention class that was set. The column `erasure` holds what such a fact
+says, by the row's type.
 """
 
 from __future__ import annotations
@@ -28,12 +30,20 @@ from onrecord.domain.events import (
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import (
+    LIFTED,
+    PLACED,
+    RETAINED,
     ErasureCompleted,
     ErasureIntended,
+    ErasureRefused,
+    HoldLifted,
+    HoldPlaced,
     KeyIssued,
     KeyRevoked,
     KeyUsed,
     OperatorsFact,
+    RetentionClass,
+    RetentionSet,
     decode_fact,
     is_key,
     is_operators,
@@ -75,7 +85,8 @@ class ErasureDeed:
     """What an erasure says: its intent who and why, its outcome how much and which forks stay.
 
     `conversation_id` is what was erased: a conversation, or the name of the actor whose digest is
-    `named`. `forks` is None in the intent, and where nobody can tell.
+    `named`. `forks` is None in the intent, and where nobody can tell. `hold` is the id of the legal hold
+    that refused it.
     """
 
     conversation_id: UUID
@@ -84,6 +95,35 @@ class ErasureDeed:
     events: int | None = None
     named: str | None = None
     forks: tuple[UUID, ...] | None = None
+    hold: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldDeed:
+    """What was done about a legal hold: who did it, and why; `matter` where it was placed.
+
+    `conversation_id` is what it is on; None where it is on all of the tenant's.
+    """
+
+    actor: str
+    reason: str
+    conversation_id: UUID | None = None
+    matter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionDeed:
+    """A retention class that was set: who did it, how long it keeps, and which rule it follows.
+
+    It is that of a conversation, of a label (with a `value`, or with any), else of the tenant.
+    """
+
+    actor: str
+    keep: RetentionClass
+    rule: str
+    conversation_id: UUID | None = None
+    label: str | None = None
+    value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +133,10 @@ class AuditEntry:
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex; `actor_name` is
     the name until that is forgotten. `on_behalf_of` and its name are of whom it was done for. `api` and
     `model` are of requests and responses, `tool` of calls. `policy` and `deployment` are as the caller
-    named them; `sha256` is the digest of the instructions or tools that an event put in force. `erasure` of erasures, whose
-    `conversation_id` is that of their own stream. `key` is the conversation's: None of erasures, and
-    once it was forgotten. Times are in microseconds since 1970-01-01 UTC.
+    named them; `sha256` is the digest of the instructions or tools that an event put in force.
+    `erasure`, `hold` and `retention` are of what operators did, whose `conversation_id` is that of its
+    own stream. `key` is the conversation's: None of those, and once it was forgotten. Times are in
+    microseconds since 1970-01-01 UTC.
     """
 
     conversation_id: UUID
@@ -116,6 +157,8 @@ class AuditEntry:
     key: str | None = None
     actor_name: str | None = None
     on_behalf_of_name: str | None = None
+    hold: HoldDeed | None = None
+    retention: RetentionDeed | None = None
 
     @property
     def recorded_time(self) -> datetime:
@@ -132,8 +175,18 @@ def deed(row: Row) -> AuditEntry:
     """Return what was done, of a row of a page."""
     members = members_in(row, AuditEntry.__dataclass_fields__, ids=("conversation_id",))
     if row["erasure"] is not None:
-        members["erasure"] = _erasure_deed(row["erasure"])
+        members |= {"erasure": None, **_operators_deed(row["type"], row["erasure"])}
     return AuditEntry(**members)
+
+
+def _operators_deed(type_: str, facts: Row) -> dict[str, object]:
+    on = facts.get("conversation_id")
+    own = {**facts, "conversation_id": None if on is None else UUID(on)}
+    if type_ in (PLACED, LIFTED):
+        return {"hold": HoldDeed(**own)}
+    if type_ == RETAINED:
+        return {"retention": RetentionDeed(**own)}
+    return {"erasure": _erasure_deed(facts)}
 
 
 def _erasure_deed(facts: Row) -> ErasureDeed:
@@ -145,6 +198,7 @@ def _erasure_deed(facts: Row) -> ErasureDeed:
         events=facts.get("events"),
         named=facts.get("named"),
         forks=None if forks is None else tuple(map(UUID, forks)),
+        hold=None if facts.get("hold") is None else UUID(facts["hold"]),
     )
 
 
@@ -182,7 +236,7 @@ def _row(batch: EventBatch, event: RecordedEvent) -> Row:
         "actor": header.actor,
         "type": event.type,
         **_NOT_TOLD,
-        "erasure": _erasure(fact),
+        "erasure": _deed(fact),
         "on_behalf_of": _storable(header.on_behalf_of),
         "policy": _storable(header.policy),
         "deployment": _storable(header.deployment),
@@ -211,8 +265,8 @@ def _fact(batch: EventBatch, event: RecordedEvent) -> OperatorsFact | None:
     return fact if operators_of(fact.tenant) == batch.tenant else None
 
 
-def _erasure(fact: OperatorsFact | None) -> Row | None:
-    """Return what a fact says of an erasure; None where it says nothing of one."""
+def _deed(fact: OperatorsFact | None) -> Row | None:
+    """Return what a fact says of an erasure, a hold or a retention class; None for others."""
     match fact:
         case ErasureIntended():
             row: Row = {"conversation_id": str(fact.conversation_id)}
@@ -222,10 +276,28 @@ def _erasure(fact: OperatorsFact | None) -> Row | None:
             forks = None if fact.forks is None else [str(fork) for fork in fact.forks]
             row = {"conversation_id": str(fact.conversation_id)}
             return row | {"events": fact.events, "forks": forks}
+        case ErasureRefused():
+            return {"conversation_id": str(fact.conversation_id), "hold": str(fact.hold)}
+        case HoldPlaced():
+            return {**_on(fact), **_texts(actor=fact.actor, reason=fact.reason, matter=fact.matter)}
+        case HoldLifted():
+            return {**_on(fact), **_texts(actor=fact.actor, reason=fact.reason)}
+        case RetentionSet():
+            texts = _texts(actor=fact.actor, rule=fact.rule, label=fact.label, value=fact.value)
+            return {**_on(fact), "keep": fact.keep, **texts}
         case KeyIssued() | KeyUsed() | KeyRevoked() | None:
             return None
         case _:
             assert_never(fact)
+
+
+def _on(fact: HoldPlaced | HoldLifted | RetentionSet) -> Row:
+    on = fact.conversation_id
+    return {} if on is None else {"conversation_id": str(on)}
+
+
+def _texts(**texts: str | None) -> Row:
+    return {name: storable(text) for name, text in texts.items() if text is not None}
 
 
 def _told(recorded: RecordedEvent) -> Row:

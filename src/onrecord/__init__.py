@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from onrecord.adapters.asynchronous.iteration import AsyncSubscription
     from onrecord.adapters.asynchronous.reading import AsyncReading
+    from onrecord.adapters.asynchronous.retention import AsyncStoreRetention
     from onrecord.adapters.asynchronous.store import AsyncStore, Connecting, connect_async
     from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncKeeper, AsyncViews
     from onrecord.adapters.check.check import RequestCheck, check_request
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.runner.loop import run_until_answered, run_until_answered_async
     from onrecord.adapters.tools.runner.runner import ToolRun, ToolRunner
     from onrecord.adapters.tools.tool import Failed, Tool, Toolset
+    from onrecord.adapters.upkeep.archives import ArchivedConversation
+    from onrecord.adapters.upkeep.dispositions import Disposition, DispositionResult
+    from onrecord.adapters.upkeep.retention import StoreRetention
     from onrecord.adapters.upkeep.verified import Verified, VerifiedSeal, VerifiedView
     from onrecord.adapters.views.following import Following
     from onrecord.adapters.views.pages import Page
@@ -96,7 +100,14 @@ if TYPE_CHECKING:
         StreamCleared,
     )
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
-    from onrecord.domain.operators import ErasureCompleted, ErasureIntended
+    from onrecord.domain.operators import (
+        ErasureCompleted,
+        ErasureIntended,
+        ErasureRefused,
+        HoldLifted,
+        HoldPlaced,
+        RetentionSet,
+    )
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.domain.seals.checkpoint import Checkpoint
     from onrecord.domain.seals.merkle import Root
@@ -122,8 +133,15 @@ if TYPE_CHECKING:
         RequestDiff,
         ToolsChange,
     )
+    from onrecord.projections.retention.hold_records import HoldEntry
+    from onrecord.projections.retention.retention_records import RetentionEntry
     from onrecord.projections.verification.verification import Fault
-    from onrecord.projections.views.audit import AuditEntry, ErasureDeed
+    from onrecord.projections.views.audit import (
+        AuditEntry,
+        ErasureDeed,
+        HoldDeed,
+        RetentionDeed,
+    )
     from onrecord.projections.views.conversations import Overview
     from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.projection import (
@@ -148,6 +166,7 @@ __all__: list[str] = [
     "AnnotationAdded",
     "ApprovalDecided",
     "ApprovalRequested",
+    "ArchivedConversation",
     "AssistantCall",
     "AsyncConversation",
     "AsyncConversationLog",
@@ -156,6 +175,7 @@ __all__: list[str] = [
     "AsyncKeeper",
     "AsyncReading",
     "AsyncStore",
+    "AsyncStoreRetention",
     "AsyncSubscription",
     "AsyncViews",
     "AttemptFailed",
@@ -183,6 +203,8 @@ __all__: list[str] = [
     "Cursor",
     "Declared",
     "DeclaredTool",
+    "Disposition",
+    "DispositionResult",
     "Document",
     "DocumentExtracted",
     "Done",
@@ -192,6 +214,7 @@ __all__: list[str] = [
     "ErasureDeed",
     "ErasureEntry",
     "ErasureIntended",
+    "ErasureRefused",
     "Event",
     "EventBatch",
     "EventChange",
@@ -209,6 +232,10 @@ __all__: list[str] = [
     "HeldFile",
     "HistoryCompacted",
     "Hit",
+    "HoldDeed",
+    "HoldEntry",
+    "HoldLifted",
+    "HoldPlaced",
     "InForce",
     "InstructionsChange",
     "InstructionsSet",
@@ -251,6 +278,9 @@ __all__: list[str] = [
     "ResponseCompleted",
     "ResponseInterrupted",
     "ResultDone",
+    "RetentionDeed",
+    "RetentionEntry",
+    "RetentionSet",
     "Root",
     "Route",
     "RowProjection",
@@ -261,6 +291,7 @@ __all__: list[str] = [
     "SignalReceived",
     "StatePut",
     "Store",
+    "StoreRetention",
     "StreamCleared",
     "Subscription",
     "SweepResult",

@@ -19,6 +19,7 @@
         ConversationNotFound
         ConversationClosed
         ConversationForgotten
+        ConversationOnHold
         VersionConflict
         RoundOpen
         IdempotencyMismatch
@@ -57,6 +58,7 @@ from onrecord.domain.errors import (
     ConversationClosed,
     ConversationForgotten,
     ConversationNotFound,
+    ConversationOnHold,
     CorruptRecord,
     DocumentMissing,
     ForeignDatabase,
@@ -103,6 +105,7 @@ __all__ = [
     "ConversationClosed",
     "ConversationForgotten",
     "ConversationNotFound",
+    "ConversationOnHold",
     "CorruptRecord",
     "DocumentMissing",
     "ForeignDatabase",

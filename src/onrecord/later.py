@@ -10,6 +10,7 @@ _NAMES: Final = {
     ),
     "onrecord.adapters.asynchronous.iteration": "AsyncSubscription",
     "onrecord.adapters.asynchronous.reading": "AsyncReading",
+    "onrecord.adapters.asynchronous.retention": "AsyncStoreRetention",
     "onrecord.adapters.asynchronous.store": "AsyncStore Connecting connect_async",
     "onrecord.adapters.asynchronous.views": "AsyncFollowing AsyncKeeper AsyncViews",
     "onrecord.adapters.check.check": "RequestCheck check_request",
@@ -33,6 +34,9 @@ _NAMES: Final = {
     "onrecord.adapters.tools.runner.loop": "run_until_answered run_until_answered_async",
     "onrecord.adapters.tools.runner.runner": "ToolRun ToolRunner",
     "onrecord.adapters.tools.tool": "Failed Tool Toolset",
+    "onrecord.adapters.upkeep.archives": "ArchivedConversation",
+    "onrecord.adapters.upkeep.dispositions": "Disposition DispositionResult",
+    "onrecord.adapters.upkeep.retention": "StoreRetention",
     "onrecord.adapters.upkeep.verified": "Verified VerifiedSeal VerifiedView",
     "onrecord.adapters.views.pages": "Page",
     "onrecord.adapters.views.following": "Following",
@@ -41,7 +45,9 @@ _NAMES: Final = {
     "onrecord.adapters.wire.clients.binding": "Unbound require_recording",
     "onrecord.domain.content": "Blob Reasoning ToolCall ToolResult",
     "onrecord.domain.encoding": "Erased Unrecognised",
-    "onrecord.domain.operators": "ErasureCompleted ErasureIntended",
+    "onrecord.domain.operators": (
+        "ErasureCompleted ErasureIntended ErasureRefused HoldLifted HoldPlaced RetentionSet"
+    ),
     "onrecord.domain.events": (
         "AnnotationAdded AttemptFailed CompactionRecorded ContentRedacted ContextCarried "
         "ConversationEnded ConversationForked ConversationStarted DocumentExtracted Event "
@@ -72,8 +78,10 @@ _NAMES: Final = {
     "onrecord.projections.matching.request_diff": (
         "EventChange InstructionsChange RequestDiff ToolsChange"
     ),
+    "onrecord.projections.retention.hold_records": "HoldEntry",
+    "onrecord.projections.retention.retention_records": "RetentionEntry",
     "onrecord.projections.verification.verification": "Fault",
-    "onrecord.projections.views.audit": "AuditEntry ErasureDeed",
+    "onrecord.projections.views.audit": "AuditEntry ErasureDeed HoldDeed RetentionDeed",
     "onrecord.projections.views.conversations": "Overview",
     "onrecord.projections.views.in_force": "InForce",
     "onrecord.projections.views.projection": (

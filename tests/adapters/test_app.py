@@ -10,7 +10,7 @@ from eventsourcing.persistence import StoredEvent
 
 from onrecord import connect
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import StorageUnavailable

@@ -10,7 +10,8 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Operators
+from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer.export import export
 from onrecord.domain.errors import InvalidInput

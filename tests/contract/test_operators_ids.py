@@ -10,7 +10,7 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer.export import export

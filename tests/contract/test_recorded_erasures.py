@@ -14,7 +14,8 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
+from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.upkeep import erasing
 from onrecord.domain.errors import (

@@ -215,7 +215,7 @@ def test_another_root_and_a_larger_one_are_faults(backend: Backend) -> None:
 
 def forget(backend: Backend, conversation: UUID) -> None:
     """Erase a conversation, and tell of it in the operators' stream."""
-    erasing = Erasing(backend, TENANT, erase=backend.forget)
+    erasing = Erasing(backend, TENANT, erase=backend.forget, forks=lambda _: [])
     erasing.forget(conversation, "ana", "asked for")
 
 

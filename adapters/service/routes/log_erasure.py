@@ -32,6 +32,7 @@ from onrecord.adapters.storage.http.forms import (
     Sentences,
 )
 from onrecord.adapters.store import erase_in
+from onrecord.adapters.upkeep.erasing import must_be_erasable
 
 _ACTOR_ID_VERSION: Final = 5
 """Of UUIDs that names of actors are erased by (domain/actors.py)."""
@@ -55,6 +56,7 @@ async def forget(call: Call[Empty, Empty]) -> Response:
     """Erase what a conversation says, or the name of an actor, wherever the service has it."""
     conversation_id = conversation_id_of(call)
     tenant = await call.steps.run(partial(_erased_tenant, call, conversation_id))
+    await call.steps.run(partial(must_be_erasable, call.backend, tenant, conversation_id))
     store = await call.tenants.store_of(tenant)
     erased = await call.steps.run_long(partial(erase_in, store, conversation_id))
     # What tails were about to be sent of it is gone, too.
@@ -111,7 +113,10 @@ async def _sentences(call: Call[Any, Any], tell: Callable[[], tuple[str, ...]]) 
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    posting("operate", f"{OF_ONE}/forget", "log_forget", "Erase for good.", forget, Number),
+    posting(
+        *("operate", f"{OF_ONE}/forget", "log_forget", "Erase for good.", forget, Number),
+        statuses=(409,),
+    ),
     posting("operate", f"{LOG}/sweeps", "log_sweep", "Sweep documents.", sweep, Number, query=Age),
     posting("operate", f"{LOG}/rewrites", "log_rewrite", "Write anew.", rewrite, Sentences),
     reading(f"{LOG}/erasures", "log_erasures", "How often was erased?", erasures, Number),

@@ -122,6 +122,9 @@ class ErasureDocument(Model):
     is_finished: bool
     """Whether it is finished."""
 
+    refused_by: str | None
+    """The id of the legal hold that refused it; null where none did."""
+
 
 class Erasures(Model):
     """The erasures of a tenant."""
@@ -221,7 +224,8 @@ def _erasure(entry: ErasureEntry) -> ErasureDocument:
         at=timestamp(intention.at),
         events=None if outcome is None else outcome.events,
         forks=None if forks is None else [str(fork) for fork in forks],
-        is_finished=outcome is not None,
+        is_finished=entry.is_over,
+        refused_by=None if entry.refusal is None else str(entry.refusal.hold),
     )
 
 
@@ -244,14 +248,14 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         *("Erase what was said in a conversation, for good.", erase, Erased),
         body=NewErasure,
         status=201,
-        statuses=(410, 507),
+        statuses=(409, 410, 507),
     ),
     posting(
         *("operate", "/v1/actor-erasures", "forgetActor"),
         *("Erase the name of an actor, for good.", forget_actor, Erased),
         body=NewActorErasure,
         status=201,
-        statuses=(507,),
+        statuses=(409, 507),
     ),
     reading(
         *("/v1/erasures", "erasures", "What was erased, by whom, and why?"),

@@ -4,227 +4,57 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from eventsourcing.application import AggregateNotFoundError, Application
-from eventsourcing.domain import (
-    Aggregate,
-    AggregateEvent,
-    DomainEventProtocol,
-    event,
-)
-from eventsourcing.persistence import (
-    ApplicationRecorder,
-    IntegrityError,
-    Mapper,
-    Notification,
-    ProgrammingError,
-    StoredEvent,
-    Subscription,
-)
+from eventsourcing.domain import Aggregate, AggregateEvent, DomainEventProtocol
+from eventsourcing.persistence import ApplicationRecorder, IntegrityError, Mapper, StoredEvent
 from eventsourcing.utils import Environment, EnvType
 
-from onrecord.adapters.storage.eventsourcing.stored_events import (
-    aggregate_event,
-    appends_of,
-    conversation_of,
-    fact_of,
-    must_be_recorded,
-)
-from onrecord.adapters.storage.eventsourcing.subscriptions import NotificationSubscription
-from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.erasures import Erasure
+from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
+from onrecord.adapters.storage.eventsourcing.stored_events import aggregate_event, fact_of
 from onrecord.domain.errors import CorruptRecord, InvalidInput
-from onrecord.domain.log import BEFORE_FIRST, Backend, RecordedEvent
+from onrecord.domain.log import Backend
 from onrecord.domain.operators import (
     COMPLETED,
     INTENDED,
+    LIFTED,
+    PLACED,
+    REFUSED,
+    RETAINED,
     SCHEMA_VERSION,
     SHAPES,
+    RetentionClass,
     decode_fact,
     encode_fact,
     erasure_id,
+    hold_id,
+    is_hold,
     operators_of,
+    retention_id,
 )
 from onrecord.projections.history.erasure_records import erasure_entry
 
-# A recorder of the `eventsourcing` library on a backend that is open, whichever it is.
-#
-# The modules for SQLite and PostgreSQL open a log of their own, which the environment names. This
-# one shares the log that a store has open, and a store in memory has no other. What the backend
-# raises passes on as it is: who saves here is ours, and knows our errors.
-
-_HIGHEST: Final = 2**63 - 1
-
-
-class BackendRecorder(ApplicationRecorder):
-    """Events of aggregates that few write and seldom: it reads whole streams, and keeps no index."""
-
-    def __init__(self, backend: Backend, tenant: UUID) -> None:
-        """Record for one tenant of a backend's log."""
-        self._backend = backend
-        self._tenant = tenant
-        self._wakeups = Wakeups()
-
-    def insert_events(
-        self, stored_events: Sequence[StoredEvent], **kwargs: Any
-    ) -> Sequence[int] | None:
-        """Record events of one aggregate, all or none, and return their positions.
-
-        `actor=` is the keyed digest of who acts, for their headers. IntegrityError where a version
-        is taken.
-        """
-        appends = appends_of(self._tenant, stored_events, kwargs.get("actor"))
-        if len(appends) > 1:
-            raise ProgrammingError("save one aggregate at a time: two are not recorded as one")
-        positions = must_be_recorded(self._backend.append(appends))
-        self._wakeups.appended()
-        return positions
-
-    def select_events(
-        self,
-        originator_id: UUID | str,
-        *,
-        gt: int | None = None,
-        lte: int | None = None,
-        desc: bool = False,
-        limit: int | None = None,
-    ) -> Sequence[StoredEvent]:
-        """Return the events of an aggregate, in order of version or the last first."""
-        place = conversation_of(originator_id)
-        events = list(
-            self._backend.read(place, after=BEFORE_FIRST if gt is None else gt, until=lte)
-        )
-        stored = [
-            StoredEvent(originator_id, event.version, event.type, event.body)
-            for event in (reversed(events) if desc else events)
-            if event.body is not None
-        ]
-        return stored[:limit]
-
-    def select_notifications(
-        self,
-        start: int | None,
-        limit: int,
-        stop: int | None = None,
-        topics: Sequence[str] = (),
-        *,
-        inclusive_of_start: bool = True,
-    ) -> Sequence[Notification]:
-        """Return the tenant's events from a position on, in order."""
-        after = 0 if start is None else start - inclusive_of_start
-        until = _HIGHEST if stop is None else stop
-        return [
-            Notification(
-                event.conversation_id, event.version, event.type, event.body, id=event.position
-            )
-            for event in self._events()
-            if after < event.position <= until
-            and event.body is not None
-            and (not topics or event.type in topics)
-        ][:limit]
-
-    def max_notification_id(self) -> int | None:
-        """Return the position of the tenant's last event."""
-        return max((event.position for event in self._events()), default=None)
-
-    def subscribe(
-        self, gt: int | None = None, topics: Sequence[str] = ()
-    ) -> Subscription[ApplicationRecorder]:
-        """Return the tenant's events after a position, those to come included."""
-        return NotificationSubscription(self, self._wakeups, gt, topics)
-
-    def _events(self) -> list[RecordedEvent]:
-        """Return all events of the tenant by position: it is in one shard."""
-        events = [
-            event
-            for listed in self._backend.conversations(self._tenant)
-            for event in self._backend.read(listed.conversation_id)
-        ]
-        return sorted(events, key=lambda event: event.position)
-
-
-class Erasure(Aggregate):
-    """The erasure of one conversation of a tenant.
-
-    What holds of it: somebody intends it, by name and for a reason; it is completed once; what is
-    erased is not among the forks that stay.
-    """
-
-    class Intended(Aggregate.Created):
-        """Somebody is about to erase the conversation."""
-
-        tenant: UUID
-        conversation_id: UUID
-        number: int
-        actor: str
-        reason: str
-        named: str | None
-
-    class Completed(Aggregate.Event):
-        """All of it went."""
-
-        tenant: UUID
-        conversation_id: UUID
-        events: int
-        forks: tuple[UUID, ...] | None
-
-    @event(Intended)
-    def __init__(
-        self,
-        tenant: UUID,
-        conversation_id: UUID,
-        number: int,
-        actor: str,
-        reason: str,
-        named: str | None = None,
-    ) -> None:
-        """Begin it; `number` counts the erasures of the conversation from 0.
-
-        `named` is the digest of the actor whose name is erased, where it is no conversation.
-        """
-        if not actor.strip() or not reason.strip():
-            raise InvalidInput("an erasure needs who does it and why: give actor= and reason=")
-        self.tenant = tenant
-        self.conversation_id = conversation_id
-        self.number = number
-        self.actor = actor
-        self.reason = reason
-        self.named = named
-        self.is_completed = False
-        self.events = 0
-        self.forks: tuple[UUID, ...] | None = ()
-
-    @staticmethod
-    def create_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
-        """Return the id that whoever begins the same erasure gives it too."""
-        return erasure_id(tenant, conversation_id, number)
-
-    def complete(self, events: int, forks: Sequence[UUID] | None) -> None:
-        """Say that all of it went: how many events, and which forks stay (None: nobody can tell)."""
-        if self.is_completed:
-            raise InvalidInput("the erasure was completed already: nothing of it is left to do")
-        if forks is not None and self.conversation_id in forks:
-            raise InvalidInput("what was erased cannot stay: name its forks only")
-        staying = None if forks is None else tuple(dict.fromkeys(forks))
-        self._complete(self.tenant, self.conversation_id, events, staying)
-
-    @event(Completed)
-    def _complete(
-        self, tenant: UUID, conversation_id: UUID, events: int, forks: tuple[UUID, ...] | None
-    ) -> None:
-        self.is_completed = True
-        self.events = events
-        self.forks = forks
-
-
 logger = logging.getLogger("onrecord")
 
-_KINDS: Final[Mapping[str, type[AggregateEvent]]] = {
-    INTENDED: Erasure.Intended,
-    COMPLETED: Erasure.Completed,
+_FIRST: Final = 1
+_TRIES: Final = 8
+
+_KINDS: Final[Mapping[str, tuple[type[Aggregate], type[AggregateEvent]]]] = {
+    INTENDED: (Erasure, Erasure.Intended),
+    COMPLETED: (Erasure, Erasure.Completed),
+    REFUSED: (Erasure, Erasure.Refused),
+    PLACED: (Hold, Hold.Placed),
+    LIFTED: (Hold, Hold.Lifted),
+    RETAINED: (Retention, Retention.Changed),
 }
-_NAMES: Final[Mapping[type[object], str]] = {kind: name for name, kind in _KINDS.items()}
+_NAMES: Final[Mapping[type[object], str]] = {
+    **{kind: name for name, (_, kind) in _KINDS.items()},
+    Retention.Begun: RETAINED,
+}
 
 
 class OperatorsMapper(Mapper[UUID]):
@@ -243,11 +73,14 @@ class OperatorsMapper(Mapper[UUID]):
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
         """Return the event; CorruptRecord where the state is not what the topic says."""
         fact = decode_fact(stored_event.topic, SCHEMA_VERSION, stored_event.state)
-        return aggregate_event(_KINDS[stored_event.topic], Erasure, stored_event, dict(fact))
+        aggregate, kind = _KINDS[stored_event.topic]
+        if aggregate is Retention and stored_event.originator_version == _FIRST:
+            kind = Retention.Begun
+        return aggregate_event(kind, aggregate, stored_event, dict(fact))
 
 
 class Operators(Application[UUID]):
-    """What people did to the store of a tenant: erasures, so far."""
+    """What people did to the store of a tenant: erasures, legal holds, retention classes."""
 
     def __init__(self, backend: Backend, tenant: UUID) -> None:
         """Keep it in the log of a backend, beside the tenant's conversations."""
@@ -270,12 +103,12 @@ class Operators(Application[UUID]):
     def erasure(self, id_: UUID) -> Erasure | None:
         """Return an erasure; None if there is none of that id, CorruptRecord if it cannot be read.
 
-        So it is where it takes no more and was not completed: nobody can complete it.
+        So it is where it takes no more and was neither completed nor refused: nobody can complete it.
         """
         # The head first: another may complete it meanwhile, and then its events say so.
         closed = self._backend.head(id_).closed
         entry = erasure_entry(self._backend.read(id_), operators_of(self._tenant))
-        if closed and entry is not None and entry.outcome is None:
+        if closed and entry is not None and not entry.is_over:
             raise CorruptRecord("an erasure is closed, and was not completed")
         try:
             erasure: Erasure = self.repository.get(id_)
@@ -342,7 +175,7 @@ class Operators(Application[UUID]):
         is returned.
         """
         last, number = last_and_number or self.last_and_next(conversation_id)
-        if last is not None and not last.is_completed:
+        if last is not None and not last.is_over:
             return last
         erasure = Erasure(self._tenant, conversation_id, number, actor, reason, named)
         try:
@@ -361,20 +194,101 @@ class Operators(Application[UUID]):
 
         `actor` is who completes it, if that is known: it need not be who intended it.
         """
-        erasure = self.erasure(id_)
-        if erasure is None:
-            raise CorruptRecord("no erasure has that id: run `onrecord verify`")
+        erasure = self._begun(id_)
         if erasure.is_completed:
             return erasure
         erasure.complete(events, forks)
+        return self._ended(erasure, actor)
+
+    def refuse(self, id_: UUID, hold: UUID, actor: str | None) -> Erasure:
+        """Return an erasure that a hold refused: now, or by another who was at it too."""
+        erasure = self._begun(id_)
+        if erasure.refused_by is not None:
+            return erasure
+        erasure.refuse(hold)
+        return self._ended(erasure, actor)
+
+    def _begun(self, id_: UUID) -> Erasure:
+        erasure = self.erasure(id_)
+        if erasure is None:
+            raise CorruptRecord("no erasure has that id: run `onrecord verify`")
+        return erasure
+
+    def _ended(self, erasure: Erasure, actor: str | None) -> Erasure:
+        """Return an erasure once its end is recorded, by this one or by another."""
         try:
             self._save(erasure, actor)
         except IntegrityError:
-            done = self.erasure(id_)
-            if done is None or not done.is_completed:
+            done = self.erasure(erasure.id)
+            if done is None or not done.is_over:
                 raise
             return done
         return erasure
 
-    def _save(self, erasure: Erasure, actor: str | None) -> None:
-        self.save(erasure, actor=None if actor is None else self._backend.digest(actor).hex())
+    def place_hold(
+        self, conversation_id: UUID | None, matter: str, actor: str, reason: str
+    ) -> Hold:
+        """Return a new hold on a conversation, or on all that the tenant has; it is durable."""
+        number = 0
+        while True:
+            id_ = hold_id(self._tenant, conversation_id, number)
+            if self._backend.head(id_).version:
+                number += 1
+                continue
+            hold = Hold(self._tenant, conversation_id, number, matter, actor, reason)
+            try:
+                self._save(hold, actor)
+            except IntegrityError:
+                if not self._backend.head(id_).version:
+                    raise
+                continue  # Another placed one at the same time.
+            return hold
+
+    def lift_hold(self, id_: UUID, actor: str, reason: str) -> bool:
+        """Lift a hold; return False where it was lifted before. InvalidInput where there is none."""
+        if not is_hold(id_) or self._backend.owner(id_) != operators_of(self._tenant):
+            raise InvalidInput("no hold of this tenant has that id: list them to see which do")
+        hold: Hold = self.repository.get(id_)
+        if hold.is_lifted:
+            return False
+        hold.lift(actor, reason)
+        try:
+            self._save(hold, actor)
+        except IntegrityError:
+            if not self._backend.head(id_).closed:
+                raise
+            return False
+        return True
+
+    def set_retention(
+        self,
+        conversation_id: UUID | None,
+        label: str | None,
+        value: str | None,
+        keep: RetentionClass,
+        actor: str,
+        rule: str,
+    ) -> UUID:
+        """Set the retention class of a conversation, a label or the tenant; return the id of its stream.
+
+        Of two who set it at once each one does, one behind the other.
+        """
+        of = conversation_id, label, value
+        id_ = retention_id(self._backend.digest, self._tenant, *of)
+        for attempt in range(_TRIES):
+            try:
+                retention: Retention = self.repository.get(id_)
+                retention.change(keep, actor, rule)
+            except AggregateNotFoundError:
+                retention = Retention.begin(id_, self._tenant, *of, keep, actor, rule)
+            try:
+                self._save(retention, actor)
+            except IntegrityError:
+                if attempt == _TRIES - 1:
+                    raise
+            else:
+                break
+        return id_
+
+    def _save(self, aggregate: Aggregate, actor: str | None) -> None:
+        self.save(aggregate, actor=None if actor is None else self._backend.digest(actor).hex())

@@ -90,7 +90,10 @@ def _is_plain(kind: type[errors.OnrecordError]) -> bool:
     """Whether an error is made of its message alone."""
     return issubclass(
         kind,
-        errors.InvalidInput | errors.StorageError | errors.ConversationForgotten,
+        errors.InvalidInput
+        | errors.StorageError
+        | errors.ConversationForgotten
+        | errors.ConversationOnHold,
     )
 
 

@@ -33,6 +33,7 @@ OF_ERRORS: Final[dict[type[errors.OnrecordError], ProblemType]] = {
     errors.ConversationNotFound: ProblemType("not-found", 404, "There is nothing at this path."),
     errors.ConversationClosed: ProblemType("closed", 409, "The conversation is closed."),
     errors.ConversationForgotten: ProblemType("forgotten", 410, "The conversation was forgotten."),
+    errors.ConversationOnHold: ProblemType("on-hold", 409, "A legal hold keeps the conversation."),
     errors.VersionConflict: ProblemType("version-conflict", 409, "Someone else appended first."),
     errors.IdempotencyMismatch: ProblemType(
         "idempotency-mismatch", 409, "The id was recorded before, with other content."

@@ -19,9 +19,10 @@ PAIRS: list[tuple[type, type]] = [
     (onrecord.Views, onrecord.AsyncViews),
     (onrecord.Keeper, onrecord.AsyncKeeper),
     (onrecord.Following, onrecord.AsyncFollowing),
+    (onrecord.StoreRetention, onrecord.AsyncStoreRetention),
 ]
 NEVER_WAIT = {
-    onrecord.Store: {"conversation", "record", "relay", "views"},
+    onrecord.Store: {"conversation", "record", "relay", "retention", "views"},
     onrecord.Conversation: {"recording"},
     onrecord.Views: {"register"},
 }

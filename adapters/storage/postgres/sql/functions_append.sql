@@ -158,8 +158,8 @@ BEGIN
 END $$;
 
 -- Whether a role that was let in as something may record what is asked for operators' streams. An eraser
--- tells of erasures, an issuer of keys that it makes or takes back, a gateway of keys that were used. A
--- bound issuer makes no key for all tenants. What asks for nothing is nobody's to refuse.
+-- tells of erasures, holds and retention, an issuer of keys that it makes or takes back, a gateway of keys
+-- that were used. A bound issuer makes no key for all tenants. What asks for nothing is nobody's to refuse.
 CREATE OR REPLACE FUNCTION {log}.may_record(as_what text, asked {log}.request, is_new boolean)
 RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -169,7 +169,8 @@ BEGIN
     IF as_what = 'eraser' THEN
         RETURN NOT {log}.is_key(asked.conversation_id) AND NOT EXISTS (
             SELECT FROM unnest(asked.events) AS e
-            WHERE e.type NOT IN ('erasure.intended', 'erasure.completed')
+            WHERE e.type NOT IN ('erasure.intended', 'erasure.completed', 'erasure.refused',
+                'hold.placed', 'hold.lifted', 'retention.set')
         );
     END IF;
     IF as_what = 'gateway' THEN
@@ -383,8 +384,9 @@ BEGIN
             first_version := head.version + 1;
             before := tail.position;
             FOREACH added IN ARRAY asked.events LOOP
-                IF (added.type IN ('erasure.intended', 'erasure.completed', 'key.issued', 'key.revoked',
-                    'key.used')) <> is_operators
+                IF (added.type IN ('erasure.intended', 'erasure.completed', 'erasure.refused', 'key.issued',
+                    'key.revoked', 'key.used', 'hold.placed', 'hold.lifted', 'retention.set'))
+                    <> is_operators
                 THEN
                     RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the event is kept for operators';
                 END IF;

@@ -1,0 +1,37 @@
+"""Whether what is erased was under a legal hold when somebody intended to erase it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from onrecord.adapters.upkeep.holds import holds_of
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.inventory import StoredHead
+from onrecord.domain.log import Backend
+from onrecord.projections.history.erasure_records import ErasureEntry
+from onrecord.projections.verification.verification import Fault
+
+
+def broken_hold_faults(
+    backend: Backend, head: StoredHead, erasures: Sequence[ErasureEntry]
+) -> Iterator[Fault]:
+    """Yield where a conversation was erased though a hold stands before the intent, by their places.
+
+    Whoever erases past the library and the service breaks a hold so. A hold that cannot be read is a
+    fault of its own stream.
+    """
+    if not head.forgotten:
+        return
+    own = head.conversation_id
+    both = itertools.chain(
+        holds_of(backend.read, head.tenant, own), holds_of(backend.read, head.tenant, None)
+    )
+    try:
+        holds = list(both)
+    except CorruptRecord:
+        return
+    done = [entry for entry in erasures if entry.outcome is not None]
+    for hold in holds:
+        if any(hold.was_in_force(entry.position) for entry in done):
+            yield Fault(own, 0, f"it was erased while a legal hold kept it: {hold.hold_id}")

@@ -1,0 +1,1 @@
+"""What is to be kept, and until when: legal holds and retention classes, from what operators recorded."""
