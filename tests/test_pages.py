@@ -52,6 +52,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("documents", 0),
         ("keys", 2),
         ("postgresql", 0),
+        ("retention", 2),
         ("signals", 0),
         ("tools", 3),
         ("views", 3),
