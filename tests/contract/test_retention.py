@@ -19,7 +19,7 @@ from onrecord.adapters.upkeep.dispositions import Disposition
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 from tests.contract.places import WHERE_THE_LOG_IS, prepared
-from tests.factories import BECAUSE, TENANT
+from tests.factories import TENANT
 
 RULE = "EU AI Act 19(1)"
 CASE = {"matter": "Smith v. Example", "reason": "claim of 3 March"}
@@ -53,7 +53,7 @@ def later(store: Store, patch: pytest.MonkeyPatch, age: timedelta) -> None:
     patch.setattr(backend, "clock", lambda: real() + ahead)
 
 
-def keys(found: Iterator[Disposition]) -> list[str | None]:
+def keys(found: Iterator[Disposition]) -> list[str]:
     return sorted(one.key or "" for one in found)
 
 
@@ -130,7 +130,7 @@ def test_a_query_erases_what_it_chooses_and_leaves_what_a_hold_keeps(store: Stor
     fork = store.conversation("support/2").fork("fork").conversation_id
     store.retention.place_hold("support/1", **CASE)
     told: list[Disposition] = []
-    done = store.retention.forget(prefix="support/", each=told.append, **BECAUSE)
+    done = store.retention.forget(reason="asked to", prefix="support/", each=told.append)
     assert (done.erased, done.kept, done.left, done.events) == (1, 1, 0, 2)
     assert {one.key: one.is_erased for one in told} == {"support/1": False, "support/2": True}
     (entry,) = store.erasures()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
@@ -11,13 +12,14 @@ from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.domain import Aggregate, AggregateEvent, DomainEventProtocol
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, Mapper, StoredEvent
 from eventsourcing.utils import Environment, EnvType
+from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
 from onrecord.adapters.storage.eventsourcing.erasures import Erasure
 from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
 from onrecord.adapters.storage.eventsourcing.stored_events import aggregate_event, fact_of
-from onrecord.domain.errors import CorruptRecord, InvalidInput
-from onrecord.domain.log import Backend
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageReadOnly
+from onrecord.domain.log import Append, Backend
 from onrecord.domain.operators import (
     COMPLETED,
     INTENDED,
@@ -229,6 +231,7 @@ class Operators(Application[UUID]):
         self, conversation_id: UUID | None, matter: str, actor: str, reason: str
     ) -> Hold:
         """Return a new hold on a conversation, or on all that the tenant has; it is durable."""
+        self._make_tenant_known()
         number = 0
         while True:
             id_ = hold_id(self._tenant, conversation_id, number)
@@ -273,6 +276,7 @@ class Operators(Application[UUID]):
 
         Of two who set it at once each one does, one behind the other.
         """
+        self._make_tenant_known()
         of = conversation_id, label, value
         id_ = retention_id(self._backend.digest, self._tenant, *of)
         for attempt in range(_TRIES):
@@ -289,6 +293,14 @@ class Operators(Application[UUID]):
             else:
                 break
         return id_
+
+    def _make_tenant_known(self) -> None:
+        """Let the log know the tenant before its operators' stream, which goes in its shard.
+
+        An eraser may not, and writes for operators' streams of tenants only that are known.
+        """
+        with suppress(StorageReadOnly):
+            self._backend.append([Append(self._tenant, uuid7(), ())])
 
     def _save(self, aggregate: Aggregate, actor: str | None) -> None:
         self.save(aggregate, actor=None if actor is None else self._backend.digest(actor).hex())
