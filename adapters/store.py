@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
@@ -219,8 +219,8 @@ class Store:
         *,
         roots: Iterable[Root] = (),
         views: bool = False,
-        seals: Iterable[str] | None = None,
-        vkeys: Iterable[str] | None = None,
+        seals: str | Sequence[str] | None = None,
+        vkeys: str | Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Verified:
         """Check that what is stored is what was committed to, and say what does not hold.

@@ -204,8 +204,8 @@ class AsyncStore:
         *,
         roots: Iterable[Root] = (),
         views: bool = False,
-        seals: Iterable[str] | None = None,
-        vkeys: Iterable[str] | None = None,
+        seals: str | Sequence[str] | None = None,
+        vkeys: str | Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Verified:
         """Check that what is stored is what was committed to, as `Store.verify` does.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
 from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, Url, opened
 from onrecord.adapters.cli.views import Since, Until
+from onrecord.adapters.settings import seals_given
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output
@@ -22,20 +21,16 @@ from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     from onrecord.adapters.seals.proofs import LogProofs
+    from onrecord.adapters.settings import SealSettings
     from onrecord.adapters.transfer.evidence import Scope
     from onrecord.domain.log import Backend, RecordedEvent
-    from onrecord.domain.seals.notes import PrivateKey
-
-_PLACES: Final = "ONRECORD_SEALS"
-_KEY_FILE: Final = "ONRECORD_SEAL_KEY"
-_PUBLIC_KEYS: Final = "ONRECORD_SEAL_VKEY"
 
 Seals = Annotated[
     list[str] | None,
     typer.Option(
         metavar="URL",
         help="Where seals are kept: a folder, or an URL. May be given several times; the first one is read.",
-        show_default=f"${_PLACES}",
+        show_default="$ONRECORD_SEALS",
     ),
 ]
 PublicKeys = Annotated[
@@ -44,7 +39,7 @@ PublicKeys = Annotated[
         "--vkey",
         metavar="KEY",
         help="A public key that is trusted. May be given several times.",
-        show_default=f"${_PUBLIC_KEYS}, else that of the private key in ${_KEY_FILE}",
+        show_default="$ONRECORD_SEAL_VKEY, else that of $ONRECORD_SEAL_KEY",
     ),
 ]
 OutputFile = Annotated[
@@ -89,7 +84,7 @@ def proof(
     if (consistency is None) == (key is None) or (key is None) != (event is None):
         raise typer.BadParameter("name a KEY and a VERSION, or --consistency OLD NEW")
     with opened(context, url) as store:
-        proofs = _Sealing.of(seals, vkeys).proofs(backend_of(store))
+        proofs = _proofs(backend_of(store), seals_given(seals, None, vkeys))
         if consistency is not None:
             text = proofs.consistency(shard, *consistency).text()
         else:
@@ -109,7 +104,7 @@ def evidence(
     since: Since = None,
     until: Until = None,
     seal: Annotated[
-        bool, typer.Option("--seal", help=f"Seal the log first, with the key in ${_KEY_FILE}.")
+        bool, typer.Option("--seal", help="Seal the log first, with the key in $ONRECORD_SEAL_KEY.")
     ] = False,
     partial: Annotated[
         bool, typer.Option("--partial", help="Leave out what is not sealed; the file says so.")
@@ -129,6 +124,7 @@ def evidence(
 
     Example: `onrecord evidence --tenant --since 2026-03-03 --until 2026-03-04 --out march.evidence`
     """
+    from onrecord.adapters.seals.store_seals import sealer_of
     from onrecord.adapters.transfer.evidence import Evidence, ends_of
 
     if tenant == (key is not None):
@@ -136,11 +132,11 @@ def evidence(
     if not tenant and (since or until):
         raise typer.BadParameter("--since and --until go with --tenant")
     with opened(context, url) as store:
-        backend, sealing = backend_of(store), _Sealing.of(seals, vkeys)
+        backend, sealing = backend_of(store), seals_given(seals, None, vkeys)
         scope, ends = _scope(store, key, since, until), ends_of(backend)
         if seal:
-            sealing.seal(backend)
-        bundle = Evidence(backend, sealing.proofs(backend), scope, ends, partial)
+            sealer_of(backend, sealing).seal()
+        bundle = Evidence(backend, _proofs(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
         written = _write(store, file, bundle.lines())
     if file == STANDARD_INPUT:
@@ -153,62 +149,21 @@ def evidence(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sealing:
-    """Where seals are kept and by which keys they are known: options, else the environment."""
+def _proofs(backend: Backend, sealing: SealSettings) -> LogProofs:
+    """Return what makes proofs of a log, from what the first place keeps."""
+    from onrecord.adapters.seals.places import place_at
+    from onrecord.adapters.seals.proofs import LogProofs
+    from onrecord.adapters.seals.store_seals import places_of
+    from onrecord.adapters.seals.trust import trusted_keys
+    from onrecord.domain.seals.checkpoint import log_id_of
 
-    places: Sequence[str]
-    public_keys: Sequence[str]
-    key_file: str | None
-
-    @staticmethod
-    def of(places: Sequence[str] | None, public_keys: Sequence[str] | None) -> _Sealing:
-        """Return what is given, and of the environment what is not."""
-        sealing = _Sealing(
-            places or os.environ.get(_PLACES, "").split(),
-            public_keys or os.environ.get(_PUBLIC_KEYS, "").split(),
-            os.environ.get(_KEY_FILE),
+    place, keys = place_at(places_of(sealing)[0]), trusted_keys(sealing).keys
+    if not keys:
+        raise InvalidInput(
+            "no key is known: give the public one with --vkey or in ONRECORD_SEAL_VKEY; to seal, name "
+            "the file of the private one in ONRECORD_SEAL_KEY"
         )
-        if not sealing.places:
-            raise InvalidInput(
-                f"nobody said where the seals are kept: give --seals, or set {_PLACES}"
-            )
-        return sealing
-
-    def proofs(self, backend: Backend) -> LogProofs:
-        """Return what makes proofs of a log, from what the first place keeps."""
-        from onrecord.adapters.seals.places import place_at
-        from onrecord.adapters.seals.proofs import LogProofs
-        from onrecord.domain.seals.checkpoint import log_id_of
-        from onrecord.domain.seals.notes import parse_public_key
-
-        keys = [parse_public_key(text) for text in self.public_keys]
-        if not keys:
-            keys = [self._private_key().public]
-        return LogProofs(place_at(self.places[0]), log_id_of(backend.digest), keys)
-
-    def seal(self, backend: Backend) -> None:
-        """Seal a log at all places."""
-        from onrecord.adapters.seals.places import place_at
-        from onrecord.adapters.seals.sealing import Sealer
-        from onrecord.domain.seals.notes import parse_public_key
-
-        earlier = [parse_public_key(text) for text in self.public_keys]
-        places = [place_at(url) for url in self.places]
-        Sealer(backend, self._private_key(), places, earlier=earlier).seal()
-
-    def _private_key(self) -> PrivateKey:
-        from onrecord.adapters.seals.signing import read_private_key
-
-        if not self.key_file:
-            raise InvalidInput(
-                f"no key is known: give the public one with --vkey or in {_PUBLIC_KEYS}; to seal, name the file of "
-                f"the private one in {_KEY_FILE}"
-            )
-        try:
-            return read_private_key(Path(self.key_file).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
-            raise InvalidInput(f"the file of {_KEY_FILE} cannot be read") from None
+    return LogProofs(place, log_id_of(backend.digest), keys)
 
 
 def _scope(store: Store, key: str | None, since: datetime | None, until: datetime | None) -> Scope:

@@ -111,9 +111,10 @@ def _found(log_id: UUID, shard: int, size: int | None) -> tuple[SealedCheckpoint
     """Return a checkpoint, and the place that has it; InvalidInput where none has."""
     from onrecord.adapters.seals.checkpoints import ShardSeals
     from onrecord.adapters.seals.places import place_at
-    from onrecord.adapters.seals.store_seals import places_of, trusted_keys
+    from onrecord.adapters.seals.store_seals import places_of
+    from onrecord.adapters.seals.trust import trusted_keys
 
-    keys = trusted_keys(settings().seals, log_id)
+    keys = trusted_keys(settings().seals).keys
     for url in places_of(settings().seals):
         seals = ShardSeals(place_at(url), log_id, shard, keys)
         sealed = seals.last() if size is None else seals.at(size)

@@ -188,11 +188,6 @@ def signing_key(settings: SealSettings, log_id: UUID) -> PrivateKey:
     return key
 
 
-def trusted_keys(settings: SealSettings, log_id: UUID) -> tuple[PublicKey, ...]:
-    """Return the public keys that a checkpoint may be signed by: the pinned ones, else the signer's own."""
-    return _pinned(settings) or (signing_key(settings, log_id).public,)
-
-
 def _pinned(settings: SealSettings) -> tuple[PublicKey, ...]:
     from onrecord.domain.seals.notes import parse_public_key
 

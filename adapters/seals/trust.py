@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from onrecord.adapters.seals.key_files import read_key_file
 from onrecord.adapters.seals.places import Place, place_at
-from onrecord.adapters.seals.signing import read_private_key
-from onrecord.domain.errors import InvalidInput
+from onrecord.adapters.settings import SealSettings, seals_given
 from onrecord.domain.seals.notes import PublicKey, parse_public_key
-
-_PLACES: Final = "ONRECORD_SEALS"
-_PUBLIC: Final = "ONRECORD_SEAL_VKEY"
-_PRIVATE: Final = "ONRECORD_SEAL_KEY"
 
 
 class TrustedKeys(NamedTuple):
@@ -38,47 +32,18 @@ class Seals(NamedTuple):
 NO_SEALS: Final = Seals()
 
 
-def seals_of(
-    urls: Iterable[str] | None,
-    keys: Iterable[str] | None,
-    environment: Mapping[str, str] = os.environ,
-) -> Seals:
+def seals_of(urls: str | Sequence[str] | None, keys: str | Sequence[str] | None) -> Seals:
     """Return where to look for seals, and whom to believe; what is None the environment says.
 
     InvalidInput for an URL of no place, and for a text that is no key.
     """
-    found = places(urls, environment)
-    return Seals(found, trusted_keys(keys, environment)) if found else NO_SEALS
+    known = seals_given(urls, None, keys)
+    found = tuple(place_at(url) for url in dict.fromkeys(known.places))
+    return Seals(found, trusted_keys(known)) if found else NO_SEALS
 
 
-def places(
-    urls: Iterable[str] | None, environment: Mapping[str, str] = os.environ
-) -> tuple[Place, ...]:
-    """Return the places at URLs, those of `$ONRECORD_SEALS` where none are given."""
-    named = environment.get(_PLACES, "").split() if urls is None else urls
-    return tuple(place_at(url) for url in dict.fromkeys(named))
-
-
-def trusted_keys(
-    texts: Iterable[str] | None, environment: Mapping[str, str] = os.environ
-) -> TrustedKeys:
-    """Return the public keys that texts tell, else those of `$ONRECORD_SEAL_VKEY`.
-
-    Without either it is that of the private key in the file `$ONRECORD_SEAL_KEY`, or there is none.
-    """
-    named = environment.get(_PUBLIC, "").split() if texts is None else list(texts)
-    if named:
-        return TrustedKeys(tuple(parse_public_key(text) for text in named), is_pinned=True)
-    file = environment.get(_PRIVATE)
-    return TrustedKeys((_public_half(Path(file)),)) if file else TrustedKeys()
-
-
-def _public_half(file: Path) -> PublicKey:
-    try:
-        return read_private_key(file.read_text("utf-8")).public
-    except OSError as exc:
-        raise InvalidInput(
-            f"${_PRIVATE} names {file}, which cannot be read: {exc.strerror}"
-        ) from exc
-    except UnicodeDecodeError:
-        raise InvalidInput(f"${_PRIVATE} names {file}, which holds no key") from None
+def trusted_keys(known: SealSettings) -> TrustedKeys:
+    """Return the public keys that somebody named, else that of the private key; there may be none."""
+    if known.public_keys:
+        return TrustedKeys(tuple(map(parse_public_key, known.public_keys)), is_pinned=True)
+    return TrustedKeys(() if known.key is None else (read_key_file(known.key).public,))

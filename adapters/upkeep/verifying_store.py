@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -20,8 +20,8 @@ def verify_store(
     tenant: UUID,
     conversation_id: UUID | None,
     roots: Iterable[Root],
-    seals: Iterable[str] | None,
-    vkeys: Iterable[str] | None,
+    seals: str | Sequence[str] | None,
+    vkeys: str | Sequence[str] | None,
     *,
     progress: Progress,
 ) -> Verified:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
@@ -33,8 +34,8 @@ def vkey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         chat = store.conversation(KEY)
         chat.instruct("Be kind.")
         chat.user("Where is it?", documents=[b"%PDF the waybill"])
-        key = new_key(key_name_of(log_id_of(backend_of(store).digest)))
-    (tmp_path / "key").write_text(key.encode())
+        name = key_name_of(log_id_of(backend_of(store).digest))
+    key = make_key_file(tmp_path / "key", name)
     monkeypatch.setenv("ONRECORD_SEALS", "seals")
     monkeypatch.setenv("ONRECORD_SEAL_KEY", "key")
     return str(key.public)
@@ -130,7 +131,7 @@ def test_nobody_seals_or_proves_without_a_place_and_a_key(
     monkeypatch.delenv("ONRECORD_SEAL_KEY")
     assert "no key is known" in command("proof", KEY, "1").err
     monkeypatch.delenv("ONRECORD_SEALS")
-    assert "nobody said where the seals are kept" in command("proof", KEY, "1").err
+    assert "no place is named for seals" in command("proof", KEY, "1").err
 
 
 def test_the_proof_of_an_event_is_that_of_its_version_and_of_its_id(

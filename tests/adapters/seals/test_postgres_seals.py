@@ -15,7 +15,8 @@ import onrecord
 from onrecord.adapters.seals.checkpoints import ShardSeals
 from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.seals.places import Folder
-from onrecord.adapters.seals.store_seals import StoreSeals, trusted_keys
+from onrecord.adapters.seals.store_seals import StoreSeals
+from onrecord.adapters.seals.trust import trusted_keys
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.domain.errors import StorageReadOnly
@@ -61,7 +62,7 @@ def sealing(log: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
 def sealed_sizes(log: Postgres, sealing: SealSettings) -> list[int]:
     """How many events are sealed of each shard, by the last checkpoints at the place."""
     log_id = log_id_of(log.digest)
-    keys, place = trusted_keys(sealing, log_id), Folder(Path(sealing.places[0]))
+    keys, place = trusted_keys(sealing).keys, Folder(Path(sealing.places[0]))
     lasts = [ShardSeals(place, log_id, each.shard, keys).last() for each in log.cursors()]
     return [0 if last is None else last.checkpoint.size for last in lasts]
 

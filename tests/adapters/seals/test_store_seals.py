@@ -388,7 +388,7 @@ def test_what_the_driver_of_a_place_raises_is_an_error_of_the_store(
         raise RuntimeError("no credentials")
 
     monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.cat_file", fail)
-    with pytest.raises(StorageUnavailable, match=r"memory://there: no credentials"):
+    with pytest.raises(StorageUnavailable, match=r"memory://there: RuntimeError"):
         place_at("memory://there").read("checkpoint")
 
 

@@ -214,6 +214,7 @@ def test_the_environment_names_places_and_keys(
     assert not store.verify().is_whole
     file = tmp_path / "private"
     file.write_text(key.encode(), "utf-8")
+    file.chmod(0o600)
     monkeypatch.setenv("ONRECORD_SEAL_KEY", str(file))
     found = store.verify()
     assert found.is_whole
