@@ -11,6 +11,7 @@ import pytest
 import urllib3
 from urllib3.util import Timeout
 
+import onrecord
 from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits
@@ -176,3 +177,16 @@ def test_a_document_counts_as_an_open_request_until_its_client_has_it(service: S
         assert service.service.open_requests.total == 1
         assert len(answer.read()) == size - 1
         until(lambda: service.service.open_requests.total == 0, "the end")
+
+
+def test_what_a_hold_keeps_is_a_problem_that_names_the_hold(each_service: Served) -> None:
+    say(each_service)
+    with onrecord.connect(each_service.url) as store:
+        hold = store.retention.place_hold(
+            "a", matter="Smith v. Example", reason="claim", actor="ana"
+        )
+    wanted = {"conversation": "a", "reason": "asked for"}
+    refused = each_service.ask("POST", "/v1/erasures", wanted, headers=ACTING)
+    assert (refused.status, refused.json()["type"]) == (409, "/problems/on-hold")
+    assert str(hold.hold_id) in refused.json()["detail"]
+    assert each_service.ask("GET", CHAT).status == 200
