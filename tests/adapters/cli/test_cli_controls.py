@@ -112,6 +112,17 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "resume": [("search",), (NASTY,)],
     "retry": [("search",), (NASTY,), ("search", "--conversation", NASTY)],
     "worker": [("--once",)],
+    "expire": [("--no-archive",), ("--archive", f"at {NASTY}".replace("\0", ""), "--actor", NASTY)],
+    "holds": [
+        ("place", NASTY, "--matter", NASTY, "--reason", NASTY),
+        ("list",),
+        ("lift", NASTY, "--reason", NASTY),
+    ],
+    "retention": [
+        ("set", "six-months", "--rule", NASTY, "--label", NASTY),
+        ("set", NASTY, "--rule", NASTY),
+        ("list",),
+    ],
     "keys": [("issue", NASTY), ("list",), ("revoke", NASTY), ("revoke", NO_KEY, "--reason", NASTY)],
 }
 """What each command is tried with. The demo, the server and the tail have tests of their own."""
@@ -155,7 +166,11 @@ def test_nothing_piped_steers_a_terminal(command: Command, case: tuple[str, ...]
     done = command(*case)
     raw = RAW.findall(done.out.translate(IN_JSON) if is_request(case) else done.out)
     assert [raw, RAW.findall(done.err)] == [[], []]
-    assert done.out or done.err or case[0] in ("approvals", "replay", "calls", "parked")
+    assert (
+        done.out
+        or done.err
+        or case[0] in ("approvals", "replay", "calls", "parked", "holds", "retention")
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
