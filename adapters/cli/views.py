@@ -11,6 +11,7 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters.cli.program import AsJson, Key, Url, opened
+from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.view_listings import (
     CALLS,
@@ -182,6 +183,14 @@ def audit(
     tool: Tool = None,
     policy: Policy = None,
     deployment: Deployment = None,
+    request: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="VERSION",
+            help="Of `--conversation`: the exact request that this event came from.",
+        ),
+    ] = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 50,
@@ -189,7 +198,7 @@ def audit(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who did what and when, with which model or tool; no content.
+    """Show who did what and when, with which model or tool; no content but with `--request`.
 
     Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
     name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
@@ -197,6 +206,9 @@ def audit(
 
     Example: `onrecord audit --actor ann --since 2026-11-01`
     """
+    if request is not None:
+        _write_request(context, url, conversation, request, as_json=as_json)
+        return
     _show(
         context,
         url,
@@ -217,6 +229,25 @@ def audit(
         ),
         as_json=as_json,
     )
+
+
+def _write_request(
+    context: typer.Context, url: str | None, key: str | None, version: int, *, as_json: bool
+) -> None:
+    """Write the request that an event came from, byte for byte, its digest being checked."""
+    from onrecord.adapters.conversation.rendering import request_behind
+    from onrecord.adapters.terminal.request_listings import request_document
+
+    if key is None:
+        raise typer.BadParameter("--request is of a conversation: give --conversation too.")
+    with opened(context, url) as store:
+        conversation = store.get(named(store, key).conversation_id)
+        sent, body = request_behind(conversation, version)
+    if as_json:
+        output.json_line(request_document(sent) | {"body": body.decode()})
+        return
+    output.raw(body)
+    output.note(f"request {sent.version}, as it was sent: SHA-256 {sent.event.template.sha256}")
 
 
 def in_force(

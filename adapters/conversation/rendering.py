@@ -27,7 +27,13 @@ from onrecord.adapters.wire.secrets import (
 )
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain import request_template
-from onrecord.domain.errors import InvalidInput, MalformedJson, OnrecordError, SecretMissing
+from onrecord.domain.errors import (
+    CorruptRecord,
+    InvalidInput,
+    MalformedJson,
+    OnrecordError,
+    SecretMissing,
+)
 from onrecord.domain.jsontext import (
     JsonObject,
     pointer_step,
@@ -302,6 +308,33 @@ def replays(conversation: Conversation) -> Iterator[Outcome]:
         outcome = proofs.take(event)
         if outcome is not None and event.conversation_id == conversation.conversation_id:
             yield outcome
+
+
+def request_behind(conversation: Conversation, version: int) -> tuple[Sent, bytes]:
+    """Return the request that an answer's event came from, or that it is, and the exact bytes of it.
+
+    Secrets are cut, as they were before it was recorded. InvalidInput where the event came from no
+    recorded request, CorruptRecord where its bytes have not the digest that was taken as it was sent.
+    """
+    stream = stream_of(conversation)
+    place = conversation.conversation_id, version
+    events = stream.read_through(version)
+    asked = next((one for one in events if (one.conversation_id, one.version) == place), None)
+    if asked is None:
+        raise InvalidInput(f"the conversation has no event {version}")
+    request = asked.event_id
+    if asked.type != "request.sent":
+        request = asked.client_header().causation_id or request
+    replay = RequestReplay(sent_in(stream.read_through(version)), conversation.blob)
+    for event in stream.read_through(version):
+        replayed = replay.take(event)
+        if replayed is None or event.event_id != request:
+            continue
+        outcome, body = replayed
+        if not outcome.is_whole:
+            raise CorruptRecord(outcome.remark or "the request is not as it was sent")
+        return outcome.sent, body
+    raise InvalidInput(f"event {version} came from no recorded request: `onrecord why` says more")
 
 
 _FORGOTTEN: Final = (

@@ -1,5 +1,7 @@
 """The commands that read views and keep them: filters, pages, how they stand, a bar on a terminal."""
 
+import hashlib
+import json
 import re
 from contextlib import closing
 from pathlib import Path
@@ -106,9 +108,32 @@ def test_conversations_that_ran_under_a_rule_are_found(command: Command, url: st
     assert (said["policy"], said["deployment"]) == ("2026-11", "eu-1")
     (entry,) = command("in-force", "--instructions", said["sha256"], "--json").document["entries"]
     assert (entry["key"], entry["first_version"], entry["events"]) == ("support/4713", 3, 1)
-    (shown, *_) = command("show", "support/4713", "--json").lines
+    (shown, *_) = command("show", "support/4713", "--json").documents
     assert (shown["policy"], shown["deployment"]) == ("2026-11", "eu-1")
     assert command("in-force", "--deployment", "eu-2").columns == []
+
+
+def test_the_audit_makes_the_request_again_that_an_answer_followed(
+    command: Command, url: str
+) -> None:
+    with onrecord.connect(url) as store:
+        chat = store.conversation("asked")
+        chat.user("Where is it?")
+        body = {"model": "gpt-5", **chat.request("openai-chat")}
+        sent = chat.record_request(body, api="openai-chat")
+        said = {"role": "assistant", "content": "In Leith."}
+        choice = {"index": 0, "message": said, "finish_reason": "stop"}
+        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "gpt-5"}
+        chat.record_response(answer | {"choices": [choice]}, api="openai-chat", request=sent)
+        answers = [each.version for each in chat.events() if each.version > 3]
+    (line,) = command("replay", "asked").columns
+    for version in (3, *answers):
+        made = command("audit", "-c", "asked", "--request", str(version))
+        assert json.loads(made.out) == body
+        assert hashlib.sha256(made.out.encode()).hexdigest() == line[4]
+        assert line[4] in made.err
+    told = command("audit", "-c", "asked", "--request", "4", "--json").document
+    assert (told["version"], told["sha256"], json.loads(told["body"])) == (3, line[4], body)
 
 
 def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
@@ -128,7 +153,10 @@ def test_a_key_that_looks_like_an_id_is_a_key(command: Command, url: str) -> Non
     ("arguments", "code", "said"),
     [
         (("audit", "--since", "yesterday"), 2, "is no time"),
-        (("in-force",), 2, "give one of policy"),
+        (("in-force",), 1, "give one of policy"),
+        (("audit", "--request", "2"), 2, "give --conversation too"),
+        (("audit", "-c", "support/4711", "--request", "2"), 1, "came from no recorded request"),
+        (("audit", "-c", "support/4711", "--request", "99"), 1, "has no event 99"),
         (("usage", "--since", "2026-11-21T10:00"), 2, "is no day"),
         (("usage", "--total", "--after", "x"), 2, "leave --after out"),
         (("audit", "--limit", "0"), 2, "--limit"),
