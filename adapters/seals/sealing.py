@@ -19,7 +19,7 @@ from onrecord.domain.seals.checkpoint import Checkpoint, log_id_of
 from onrecord.domain.seals.merkle import EMPTY
 from onrecord.domain.seals.notes import PrivateKey, PublicKey
 from onrecord.domain.seals.tiles import WIDTH, TileWriter, hashes_of, tile_in
-from onrecord.projections.verification.verification import commitment_faults
+from onrecord.projections.verification.verification import hash_faults
 
 _PAGE: Final = 1024
 
@@ -89,7 +89,7 @@ class Sealer:
             )
         self._must_go_on(seals, size, last.shard)
         for event in self._events(last, size):
-            for fault in commitment_faults(event):
+            for fault in hash_faults(event):
                 raise CorruptRecord(f"event {event.position} of shard {last.shard}: {fault.why}")
             writer.add(event.leaf)
         writer.write_edge()

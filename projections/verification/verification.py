@@ -83,6 +83,18 @@ def commitment_faults(event: RecordedEvent) -> Iterator[Fault]:
     """Yield what does not hold of an event's bytes: its leaf, its digest, its header."""
     if event.position < 1:
         yield _fault(event, f"it is at position {event.position}, and positions begin at 1")
+    yield from hash_faults(event)
+    header = header_of(event)
+    if header is None:
+        yield _fault(event, "its header cannot be read")
+        return
+    leading = (header.event_id, header.conversation_id, header.type, header.schema_version)
+    if leading != (event.event_id, event.conversation_id, event.type, event.schema_version):
+        yield _fault(event, "its header is that of another event")
+
+
+def hash_faults(event: RecordedEvent) -> Iterator[Fault]:
+    """Yield what does not hold of an event's hashes; nothing is parsed for it."""
     committed = recorded_header(event.header, event.version, event.position, event.recorded_at)
     if event.leaf != leaf(committed, event.digest):
         yield _fault(event, "its leaf is not that of its header, place and digest")
@@ -94,13 +106,6 @@ def commitment_faults(event: RecordedEvent) -> Iterator[Fault]:
         and event.digest != body_digest(event.salt, event.body)
     ):
         yield _fault(event, "its digest is not that of its salt and body")
-    header = header_of(event)
-    if header is None:
-        yield _fault(event, "its header cannot be read")
-        return
-    leading = (header.event_id, header.conversation_id, header.type, header.schema_version)
-    if leading != (event.event_id, event.conversation_id, event.type, event.schema_version):
-        yield _fault(event, "its header is that of another event")
 
 
 def place_faults(event: RecordedEvent, before: RecordedEvent | None) -> Iterator[Fault]:
