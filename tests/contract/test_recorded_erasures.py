@@ -15,7 +15,8 @@ from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
-from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators
+from onrecord.adapters.storage.eventsourcing.erasures import Erasure
+from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.upkeep import erasing
 from onrecord.domain.errors import (

@@ -63,7 +63,7 @@ def seal(store: onrecord.Store, key: PrivateKey, place: Place) -> None:
 
 
 def verified(store: onrecord.Store, key: PrivateKey, *places: Path | str) -> Verified:
-    return store.verify(seals=map(str, places), vkeys=[str(key.public)])
+    return store.verify(seals=[str(place) for place in places], vkeys=[str(key.public)])
 
 
 def test_each_checkpoint_and_each_tile_is_compared(

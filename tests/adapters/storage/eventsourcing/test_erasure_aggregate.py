@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators, OperatorsMapper
+from onrecord.adapters.storage.eventsourcing.erasures import Erasure
+from onrecord.adapters.storage.eventsourcing.operators import Operators, OperatorsMapper
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
