@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.ports import Keeper, Parked, Progress, ViewStatus, Workforce
     from onrecord.adapters.views.reading import Views
-    from onrecord.projections.views.audit import AuditEntry
+    from onrecord.projections.views.audit import AuditEntry, InForce
     from onrecord.projections.views.conversations import Overview
-    from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.projection import OwnProjection, ProjectionRow
     from onrecord.projections.views.search import Hit
     from onrecord.projections.views.tool_ledger import ToolCallEntry

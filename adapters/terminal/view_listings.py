@@ -12,9 +12,14 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.retention.retention_records import class_text
 
 if TYPE_CHECKING:
-    from onrecord.projections.views.audit import AuditEntry, ErasureDeed, HoldDeed, RetentionDeed
+    from onrecord.projections.views.audit import (
+        AuditEntry,
+        ErasureDeed,
+        HoldDeed,
+        InForce,
+        RetentionDeed,
+    )
     from onrecord.projections.views.conversations import Overview
-    from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.search import Hit
     from onrecord.projections.views.tool_ledger import ToolCallEntry
     from onrecord.projections.views.usage import ModelUsage, Prices

@@ -31,9 +31,8 @@ from onrecord.adapters.views.ports import Keeper, PageQuery, Pages, Parked
 from onrecord.adapters.views.row_actors import digests_in, names_in
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend, Log
-from onrecord.projections.views.audit import AUDIT, AuditEntry, deed
+from onrecord.projections.views.audit import AUDIT, RULES, AuditEntry, InForce, deed, in_force
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
-from onrecord.projections.views.in_force import RULES, InForce, in_force
 from onrecord.projections.views.own_views import queries_of
 from onrecord.projections.views.projection import (
     OwnProjection,

@@ -140,10 +140,10 @@ if TYPE_CHECKING:
         AuditEntry,
         ErasureDeed,
         HoldDeed,
+        InForce,
         RetentionDeed,
     )
     from onrecord.projections.views.conversations import Overview
-    from onrecord.projections.views.in_force import InForce
     from onrecord.projections.views.projection import (
         EventSink,
         LibraryProjection,

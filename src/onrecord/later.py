@@ -81,9 +81,8 @@ _NAMES: Final = {
     "onrecord.projections.retention.hold_records": "HoldEntry",
     "onrecord.projections.retention.retention_records": "RetentionEntry",
     "onrecord.projections.verification.verification": "Fault",
-    "onrecord.projections.views.audit": "AuditEntry ErasureDeed HoldDeed RetentionDeed",
+    "onrecord.projections.views.audit": "AuditEntry ErasureDeed HoldDeed InForce RetentionDeed",
     "onrecord.projections.views.conversations": "Overview",
-    "onrecord.projections.views.in_force": "InForce",
     "onrecord.projections.views.projection": (
         "EventSink LibraryProjection ProjectionRow ProjectionTransaction RowProjection "
         "TableProjection"

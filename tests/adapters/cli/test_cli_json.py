@@ -68,6 +68,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     held = waiting(f"sqlite:///{folder / 'held.db'}")
     shown = documents(run("show", KEY, "--json", "--url", url))
     prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
+    request = next(str(event["version"]) for event in shown if event["type"] == "request.sent")
     issued = run("keys", "issue", "gateway", "--json", "--url", copy)
     runs = {
         "keys issue NAME": issued,
@@ -117,6 +118,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "window KEY": run("window", KEY, "--json", "--url", url),
         "usage": run("usage", "--json", "--url", url),
         "audit": run("audit", "--json", "--url", url),
+        "audit -c KEY --request VERSION": run(
+            *("audit", "-c", KEY, "--request", request, "--json", "--url", url)
+        ),
+        "in-force": run("in-force", "--model", "none", "--json", "--url", url),
         "views": run("views", "--json", "--url", url),
         "pause VIEW": run("pause", "audit", "--json", "--url", url),
         "resume VIEW": run("resume", "audit", "--json", "--url", url),

@@ -9,9 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.projections.views.audit import AuditEntry, deed
+from onrecord.projections.views.audit import AuditEntry, InForce, deed, in_force
 from onrecord.projections.views.conversations import Overview, overview
-from onrecord.projections.views.in_force import InForce, in_force
 from onrecord.projections.views.search import Hit, hit_of
 from onrecord.projections.views.tool_ledger import ToolCallEntry, ledger_call_of
 from onrecord.projections.views.view import Row
