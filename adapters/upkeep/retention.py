@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given, reason_given, text_given, text_if_given
@@ -290,10 +290,6 @@ def _class_given(keep: object) -> RetentionClass:
         keep = keep.days if keep == timedelta(days=keep.days) else None
     if isinstance(keep, int) and not isinstance(keep, bool):
         return keep
-    match keep:
-        case "six-months" | "six-years" | "unlimited":
-            return keep
-        case _:
-            raise InvalidInput(
-                f"a retention class is one of {', '.join(_CLASSES)}, or a number of days"
-            )
+    if keep in _CLASSES:
+        return cast("RetentionClass", keep)
+    raise InvalidInput(f"a retention class is one of {', '.join(_CLASSES)}, or a number of days")

@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 from uuid import UUID
 
 from onrecord.domain import jsontext
@@ -183,7 +183,7 @@ def deed(row: Row) -> AuditEntry:
 
 def _operators_deed(type_: str, facts: Row) -> dict[str, object]:
     on = facts.get("conversation_id")
-    own = {**facts, "conversation_id": None if on is None else UUID(on)}
+    own: dict[str, Any] = {**facts, "conversation_id": None if on is None else UUID(on)}
     if type_ in (PLACED, LIFTED):
         return {"hold": HoldDeed(**own)}
     if type_ == RETAINED:

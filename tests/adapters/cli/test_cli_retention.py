@@ -29,7 +29,11 @@ def command(
 def later(monkeypatch: pytest.MonkeyPatch, age: timedelta) -> None:
     """Let the log's clock be ahead."""
     real, ahead = Sqlite.clock, age // timedelta(microseconds=1)
-    monkeypatch.setattr(Sqlite, "clock", lambda self: real(self) + ahead)
+
+    def clock(log: Sqlite) -> int:
+        return real(log) + ahead
+
+    monkeypatch.setattr(Sqlite, "clock", clock)
 
 
 def placed(command: Command, *on: str) -> str:
