@@ -12,7 +12,7 @@ from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.inputs.arguments import of_kind, reason_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
-from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.settings import NO_TENANT, seals_given
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.upkeep.erasing import (
@@ -238,9 +238,11 @@ class Store:
         from onrecord.adapters.upkeep.verifying_views import with_views
 
         conversation_id = None if which is None else self._id(which)
-        report = progress or no_progress
+        if which is not None and not (seals is None and vkeys is None):
+            raise InvalidInput("a seal is a shard's: verify the whole store, or leave it out")
+        report, sealing = progress or no_progress, seals_given(seals, None, vkeys)
         verified = verify_store(
-            self._backend, self.tenant, conversation_id, roots, seals, vkeys, progress=report
+            self._backend, self.tenant, conversation_id, roots, sealing, progress=report
         )
         if not views:
             return verified

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
@@ -26,12 +26,8 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
+from onrecord.adapters.terminal.verified_listing import verified_document, write_verified
 from onrecord.domain.errors import InvalidInput, counted
-from onrecord.domain.header import timestamp
-
-if TYPE_CHECKING:
-    from onrecord.adapters.upkeep.verified import Verified, VerifiedSeal
-    from onrecord.projections.verification.verification import Fault
 
 _FORKS_NAMED: Final = 10
 """How many forks are named in a sentence, at the most."""
@@ -255,90 +251,11 @@ def verify(
             )
         doubts = clock_doubts(backend_of(store))
     if as_json:
-        output.json_line(_verified_document(verified) | {"doubts": list(doubts)})
+        output.json_line(verified_document(verified) | {"doubts": list(doubts)})
     else:
-        _write_verified(verified, doubts)
+        write_verified(verified, doubts)
     if not verified.is_whole:
         raise typer.Exit(1)
-
-
-def _write_verified(verified: Verified, doubts: Iterable[str]) -> None:
-    """Write the faults, and beside them, for a person, what else is to be said."""
-    if verified.unfinished:
-        unfinished = counted(len(verified.unfinished), "erasure")
-        advice = "whoever may erase finishes it: run `onrecord sweep`"
-        output.note(f"onrecord: {unfinished} begun and not finished: {advice}")
-    for fault in verified.faults:
-        output.plain(fault.conversation_id, fault.version or None, fault.why)
-    summary = _summary(verified)
-    if verified.is_whole:
-        output.sentence(f"{summary}: all of it holds.")
-    elif verified.faults:
-        output.note(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
-    else:
-        output.note(f"onrecord: {summary}: no fault, but the seals could not be checked")
-    for heading, lines in (
-        ("checked", verified.checked),
-        ("not checked", verified.unchecked),
-        ("root", verified.roots),
-        ("seal", map(_sealed, verified.seals)),
-        ("onrecord", doubts),
-    ):
-        for line in lines:
-            output.note(f"{heading}: {line}")
-
-
-def _sealed(seal: VerifiedSeal) -> str:
-    if not seal.is_checked:
-        return f"shard {seal.shard} at {seal.place}: not checked"
-    when = "" if seal.sealed_at is None else f" ({timestamp(seal.sealed_at)})"
-    return f"shard {seal.shard} is sealed to {seal.size:,} at {seal.place}{when}, {seal.pending:,} not yet"
-
-
-def _summary(verified: Verified) -> str:
-    erased = f", {verified.erased:,} of them erased" if verified.erased else ""
-    conversations = counted(verified.conversations, "conversation")
-    recorded = (
-        *((verified.recorded_erasures, "erasure"), (verified.recorded_keys, "key")),
-        *((verified.recorded_holds, "hold"), (verified.recorded_classes, "retention class")),
-    )
-    besides = "".join(f" and {counted(n, f'recorded {what}')}" for n, what in recorded if n)
-    return f"{counted(verified.events, 'event')} of {conversations}{besides}{erased}"
-
-
-def _verified_document(verified: Verified) -> dict[str, object]:
-    return {
-        "events": verified.events,
-        "erased": verified.erased,
-        "conversations": verified.conversations,
-        "recorded_erasures": verified.recorded_erasures,
-        "recorded_keys": verified.recorded_keys,
-        "recorded_holds": verified.recorded_holds,
-        "recorded_classes": verified.recorded_classes,
-        "faults": [_fault_document(fault) for fault in verified.faults],
-        "roots": [str(root) for root in verified.roots],
-        "checked": list(verified.checked),
-        "unchecked": list(verified.unchecked),
-        "views": [asdict(view) for view in verified.views],
-        "seals": [_seal_document(seal) for seal in verified.seals],
-        "unfinished_erasures": [str(erasure) for erasure in verified.unfinished],
-        "whole": verified.is_whole,
-    }
-
-
-def _seal_document(seal: VerifiedSeal) -> dict[str, object]:
-    sealed_at = None if seal.sealed_at is None else timestamp(seal.sealed_at)
-    document = asdict(seal) | {"sealed_at": sealed_at, "keys": list(seal.keys)}
-    checked, pinned = document.pop("is_checked"), document.pop("is_pinned")
-    return {**document, "pinned": pinned, "checked": checked}
-
-
-def _fault_document(fault: Fault) -> dict[str, object]:
-    return {
-        "conversation": None if fault.conversation_id is None else str(fault.conversation_id),
-        "version": fault.version or None,
-        "why": fault.why,
-    }
 
 
 def sweep(

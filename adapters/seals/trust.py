@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onrecord.adapters.seals.key_files import read_key_file
 from onrecord.adapters.seals.places import Place, place_at
-from onrecord.adapters.settings import SealSettings, seals_given
 from onrecord.domain.seals.notes import PublicKey, parse_public_key
+
+if TYPE_CHECKING:
+    from onrecord.adapters.settings import SealSettings
 
 
 class TrustedKeys(NamedTuple):
@@ -32,12 +33,11 @@ class Seals(NamedTuple):
 NO_SEALS: Final = Seals()
 
 
-def seals_of(urls: str | Sequence[str] | None, keys: str | Sequence[str] | None) -> Seals:
-    """Return where to look for seals, and whom to believe; what is None the environment says.
+def seals_of(known: SealSettings) -> Seals:
+    """Return where to look for seals, and whom to believe.
 
-    InvalidInput for an URL of no place, and for a text that is no key.
+    InvalidInput for an URL of no place, and for a text or a file that holds no key.
     """
-    known = seals_given(urls, None, keys)
     found = tuple(place_at(url) for url in dict.fromkeys(known.places))
     return Seals(found, trusted_keys(known)) if found else NO_SEALS
 

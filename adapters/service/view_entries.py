@@ -5,26 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from onrecord.adapters.service.model import Model
+from onrecord.adapters.service.view_queries import ViewPage
 from onrecord.projections.views.tool_ledger import Kind, Status
-
-
-class ViewPage(Model):
-    """A page of a view, and how far the view has come."""
-
-    after: str | None
-    """What asks for the next page; null where there is none."""
-
-    position: int
-    """How far the view has come in the log."""
-
-    behind: int
-    """How many events it has not folded yet."""
-
-    parked: int
-    """How many conversations wait behind an event that could not be folded."""
-
-    stopped: str | None
-    """Why the view stands still, if it does."""
 
 
 class OverviewEntry(Model):

@@ -1,4 +1,4 @@
-"""What the routes of views are asked by: filters, times and pages."""
+"""What the routes of views are asked by: filters, times and pages; and how far a page has come."""
 
 from __future__ import annotations
 
@@ -26,6 +26,25 @@ class PageQuery(Model):
 
     after: Annotated[str, Field(max_length=4000)] | None = None
     """The `after` of the page before; without one, the first page."""
+
+
+class ViewPage(Model):
+    """A page of a view, and how far the view has come."""
+
+    after: str | None
+    """What asks for the next page; null where there is none."""
+
+    position: int
+    """How far the view has come in the log."""
+
+    behind: int
+    """How many events it has not folded yet."""
+
+    parked: int
+    """How many conversations wait behind an event that could not be folded."""
+
+    stopped: str | None
+    """Why the view stands still, if it does."""
 
 
 class TimeQuery(PageQuery):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from onrecord.adapters.seals.trust import seals_of
@@ -14,26 +15,26 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.domain.seals.merkle import Root
 
+if TYPE_CHECKING:
+    from onrecord.adapters.settings import SealSettings
+
 
 def verify_store(
     backend: Backend,
     tenant: UUID,
     conversation_id: UUID | None,
     roots: Iterable[Root],
-    seals: str | Sequence[str] | None,
-    vkeys: str | Sequence[str] | None,
+    seals: SealSettings,
     *,
     progress: Progress,
 ) -> Verified:
-    """Check a conversation, or else the log; InvalidInput for roots or seals of a conversation."""
+    """Check a conversation, or else the log and its seals; InvalidInput for roots of a conversation."""
     known_roots = list(roots)
     if conversation_id is None:
-        wanted = seals_of(seals, vkeys)
-        verified = verify_log(backend, roots=known_roots, seals=wanted, progress=progress)
+        kept = seals_of(seals)
+        verified = verify_log(backend, roots=known_roots, seals=kept, progress=progress)
         own = unfinished_erasures(backend, tenant)
         return replace(verified, unfinished=tuple(one.conversation_id for one in own))
     if known_roots:
         raise InvalidInput("a root is a shard's: verify the whole store, or leave it out")
-    if seals is not None or vkeys is not None:
-        raise InvalidInput("a seal is a shard's: verify the whole store, or leave it out")
     return verify_conversation(backend, conversation_id)

@@ -14,14 +14,14 @@ import onrecord
 from onrecord.adapters.app import connect_tenants
 from onrecord.adapters.seals.checkpoints import ShardSeals
 from onrecord.adapters.seals.key_files import make_key_file, read_key_file
-from onrecord.adapters.seals.places import Folder, place_at
+from onrecord.adapters.seals.places import Folder
 from onrecord.adapters.seals.sealing import Sealer
 from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.seals.store_seals import StoreSeals
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 from onrecord.adapters.store import backend_of
-from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
+from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.domain.seals.merkle import consistency_proof, is_consistent
 from onrecord.domain.seals.notes import PublicKey
@@ -373,23 +373,6 @@ def test_a_log_that_lost_events_by_a_restore_is_sealed_at_a_new_place_only(desk:
 def test_a_service_seals_its_own_log() -> None:
     with pytest.raises(InvalidInput, match="its own seals"):
         onrecord.connect("https://example.org", seals="seals")
-
-
-def test_a_place_shows_no_password() -> None:
-    with pytest.raises(InvalidInput) as refused:
-        place_at("nosuch://me:a secret@host/seals")
-    assert "a secret" not in str(refused.value)
-
-
-def test_what_the_driver_of_a_place_raises_is_an_error_of_the_store(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object) -> bytes:
-        raise RuntimeError("no credentials")
-
-    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.cat_file", fail)
-    with pytest.raises(StorageUnavailable, match=r"memory://there: RuntimeError"):
-        place_at("memory://there").read("checkpoint")
 
 
 def test_a_store_in_memory_is_sealed_when_somebody_asks(tmp_path: Path) -> None:
