@@ -10,7 +10,9 @@ import onrecord
 import onrecord_verify
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.seals.signing import new_key
+from onrecord.adapters.seals.key_files import make_key_file
+from onrecord.adapters.store import backend_of
+from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.projections.apis.capabilities import Told
 from tests import postgres_server as postgres
 from tests.postgres_places import fresh_log
@@ -148,9 +150,11 @@ def test_a_page_that_asks_a_model_does_what_it_says(name: str) -> None:
 
 
 def test_the_page_on_evidence_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    page, key = DOCS / "evidence.md", new_key("example.org/log")
+    page = DOCS / "evidence.md"
     run_program(page)
-    Path("seal.key").write_text(key.encode())
+    with onrecord.connect("sqlite:///support.db") as store:
+        name = key_name_of(log_id_of(backend_of(store).digest))
+    key = make_key_file(Path("seal.key"), name)
     monkeypatch.setenv("ONRECORD_SEAL_KEY", "seal.key")
     monkeypatch.setenv("ONRECORD_SEALS", "seals")
     assert run_commands(page) == 3

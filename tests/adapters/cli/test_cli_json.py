@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.seals.signing import new_key
+from onrecord.adapters.seals.key_files import make_key_file
+from onrecord.adapters.store import backend_of
+from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.cli.command import Done, run
 from tests.adapters.tools.conversations import asked
 
@@ -47,10 +49,11 @@ def pay(amount: int) -> int:
     return amount
 
 
-def sealing(folder: Path) -> dict[str, str]:
-    """What the environment says of a key to seal with, and of where seals are kept."""
+def sealing(folder: Path, url: str) -> dict[str, str]:
+    """What the environment says of a key to seal a store with, and of where its seals are kept."""
     key = folder / "seal.key"
-    key.write_text(new_key("example.org/log").encode())
+    with onrecord.connect(url) as store:
+        make_key_file(key, key_name_of(log_id_of(backend_of(store).digest)))
     return {"ONRECORD_SEAL_KEY": str(key), "ONRECORD_SEALS": str(folder / "seals")}
 
 
@@ -87,7 +90,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "evidence KEY --out FILE": run(
             *("evidence", KEY, "--out", str(folder / "chat.evidence"), "--seal", "--json"),
             *("--url", url),
-            **sealing(folder),
+            **sealing(folder, url),
         ),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),

@@ -42,8 +42,9 @@ def started(program: str, *arguments: str, **environment: str) -> Done:
 
 def test_the_installed_program_starts_there() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert project["project"]["scripts"] == {"onrecord": "onrecord_command:main"}
-    assert project["tool"]["setuptools"]["py-modules"] == ["onrecord_command"]
+    scripts = {"onrecord": "onrecord_command:main", "onrecord-verify": "onrecord_verify:main"}
+    assert project["project"]["scripts"] == scripts
+    assert project["tool"]["setuptools"]["py-modules"] == ["onrecord_command", "onrecord_verify"]
 
 
 def test_a_bad_word_for_required_recording_is_one_line() -> None:

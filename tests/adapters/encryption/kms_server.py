@@ -18,6 +18,8 @@ from uuid import uuid4
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from tests.patience import join
+
 JsonObject = dict[str, Any]
 ALIAS = "alias/onrecord"
 _ARN = "arn:aws:kms:eu-central-1:111122223333:key/"
@@ -54,7 +56,7 @@ class KmsServer:
 
     def __exit__(self, *_: object) -> None:
         self._http.shutdown()
-        self._thread.join()
+        join(self._thread)
         self._http.server_close()
 
     @property

@@ -26,6 +26,7 @@ from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.domain.seals.merkle import consistency_proof, is_consistent
 from onrecord.domain.seals.notes import PublicKey
 from tests.factories import OTHER_TENANT, TENANT
+from tests.patience import join, join_process
 
 
 class Desk:
@@ -83,7 +84,7 @@ def say(store: onrecord.Store, count: int = 1) -> int:
 def wait_for_seals() -> None:
     for thread in threading.enumerate():
         if thread.name == "onrecord-seals":
-            thread.join()
+            join(thread)
 
 
 def test_a_store_is_sealed_when_somebody_asks(desk: Desk) -> None:
@@ -217,7 +218,7 @@ def test_tenants_of_one_backend_are_sealed_together(
 def in_child(work: Callable[[], None]) -> None:
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
-    process.join()
+    join_process(process)
     assert process.exitcode == 0
 
 
@@ -251,7 +252,7 @@ def test_processes_that_seal_one_file_meet_harmlessly(desk: Desk) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join()
+        join_process(process)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     with desk.open() as store:
         say(store)
