@@ -2,12 +2,14 @@
 
 Tiles are kept first, then the checkpoint by its size, then the last one: whoever dies amid that leaves
 a place whose last checkpoint holds. Two who seal at once write the same tiles. A tree is only ever made
-from the tiles that its last checkpoint has, so nothing is signed that does not follow from it.
+from the tiles that its last checkpoint has, so nothing is signed that does not follow from it. Before
+anything is written, the places must agree: what one has goes on from what another has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
@@ -18,7 +20,7 @@ from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.seals.checkpoint import Checkpoint, log_id_of
 from onrecord.domain.seals.merkle import EMPTY
 from onrecord.domain.seals.notes import PrivateKey, PublicKey
-from onrecord.domain.seals.tiles import WIDTH, TileWriter, hashes_of, tile_in
+from onrecord.domain.seals.tiles import WIDTH, Tile, TileWriter, hashes_of, tile_in
 from onrecord.projections.verification.verification import hash_faults
 
 _PAGE: Final = 1024
@@ -61,39 +63,65 @@ class Sealer:
         return [(seals, seals.last()) for seals in shards]
 
     def _sealed(self, last: Cursor, places: _LastAtPlaces) -> Iterator[SealedCheckpoint]:
-        """Seal one shard; one checkpoint serves all places."""
-        sealed: SealedCheckpoint | None = None
+        """Seal one shard; one checkpoint serves all places, so its root follows from each of them."""
         for seals, before in places:
-            size = before.checkpoint.size if before else 0
-            if last.position < size:
-                raise _cut(last, size, seals.place)
-            if before is not None and last.position == size:
-                sealed = sealed or before
-                continue
-            writer = self._grown(seals, before, last)
-            sealed = sealed or self._signed(last, writer.tree().root())
-            seals.add(sealed)
+            if last.position < _size_of(before):
+                raise _cut(last, _size_of(before), seals.place)
+        self._must_agree(last.shard, places)
+        behind = [(seals, before) for seals, before in places if _is_behind(before, last)]
+        at_end = (before for _, before in places if before and not _is_behind(before, last))
+        writers = [self._writer(seals, before) for seals, before in behind]
+        root = self._grown(last, writers)
+        for writer, (seals, _) in zip(writers, behind, strict=True):
+            if writer.tree().root() != root:
+                raise _other_tiles(seals)
+        sealed = next(at_end, None) or (self._signed(last, root) if root else None)
+        for writer, (seals, _) in zip(writers, behind, strict=True):
+            writer.write_edge()
+            if sealed is not None:
+                seals.add(sealed)
         if sealed is not None:
             yield sealed
 
-    def _grown(
-        self, seals: ShardSeals, before: SealedCheckpoint | None, last: Cursor
+    def _must_agree(self, shard: int, places: _LastAtPlaces) -> None:
+        """Refuse places of which one does not go on from another, by the log; nothing is written.
+
+        A place that was emptied, or is new, agrees where the log comes to what the others have.
+        """
+        for seals, before in places:
+            self._must_go_on(seals, _size_of(before), shard)
+        if len(places) < 2:
+            return
+        in_order = sorted(places, key=lambda each: _size_of(each[1]))
+        first, until = in_order[0], _size_of(in_order[-1][1])
+        writer = self._writer(*first, is_written=False)
+        events = self._events(shard, writer.size, until)
+        for seals, before in in_order[1:]:
+            for event in islice(events, _size_of(before) - writer.size):
+                writer.add(event.leaf)
+            if before is not None and writer.tree().root() != before.checkpoint.hash:
+                raise self._parted(seals, writer.size, shard, first[0].place)
+
+    def _writer(
+        self, seals: ShardSeals, before: SealedCheckpoint | None, *, is_written: bool = True
     ) -> TileWriter:
-        """Write the tiles of what is new behind a checkpoint."""
-        size = before.checkpoint.size if before else 0
+        """Go on from a checkpoint, whose tiles must be those that are there."""
         root = before.checkpoint.hash if before else EMPTY.root()
-        writer = TileWriter(size, seals.tile, seals.write_tile)
+        write = seals.write_tile if is_written else _nowhere
+        writer = TileWriter(_size_of(before), seals.tile, write)
         if writer.tree().root() != root:
-            raise CorruptRecord(
-                f"the tiles of shard {last.shard} at {seals.place} are not those of its checkpoint"
-            )
-        self._must_go_on(seals, size, last.shard)
-        for event in self._events(last, size):
-            for fault in hash_faults(event):
-                raise CorruptRecord(f"event {event.position} of shard {last.shard}: {fault.why}")
-            writer.add(event.leaf)
-        writer.write_edge()
+            raise _other_tiles(seals)
         return writer
+
+    def _grown(self, last: Cursor, writers: Sequence[TileWriter]) -> bytes | None:
+        """Grow the trees of places to the end of the log, which is read once; return their root."""
+        if not writers:
+            return None
+        for event in self._events(last.shard, min(each.size for each in writers), last.position):
+            for writer in writers:
+                if writer.size < event.position:
+                    writer.add(event.leaf)
+        return writers[0].tree().root()
 
     def _must_go_on(self, seals: ShardSeals, size: int, shard: int) -> None:
         """Refuse a log whose last sealed events are others: all of them `verify` compares."""
@@ -101,24 +129,47 @@ class Sealer:
             return
         tile = tile_in(0, (size - 1) // WIDTH, size)
         leaves = hashes_of(tile, seals.tile(tile))
-        first = size - len(leaves)
-        stored = self._backend.inventory().log(shard, first, len(leaves))
+        stored = self._backend.inventory().log(shard, size - len(leaves), len(leaves))
         if [each.event.leaf for each in stored] != leaves:
-            raise CorruptRecord(
-                f"shard {shard} was rewritten: its events {first + 1} to {size} are not those that were sealed"
-            )
+            raise self._parted(seals, size, shard, seals.place)
 
-    def _events(self, last: Cursor, after: int) -> Iterator[RecordedEvent]:
+    def _parted(self, seals: ShardSeals, size: int, shard: int, other: Place) -> CorruptRecord:
+        """Say from which position on the log is not what a place has, or that two places differ."""
+        stored = self._leaves(shard, size)
+        for position, leaf in enumerate(seals.leaves(size), start=1):
+            if next(stored, None) != leaf:
+                return CorruptRecord(
+                    f"shard {shard} was rewritten: position {position:,} is the first that is not as it "
+                    f"was sealed at {seals.place}; nothing is sealed"
+                )
+        return CorruptRecord(
+            f"the checkpoint of size {size:,} of shard {shard} at {seals.place} does not go on from what "
+            f"is sealed at {other}: one of the places was changed; nothing is sealed"
+        )
+
+    def _leaves(self, shard: int, until: int) -> Iterator[bytes]:
+        """Yield the leaves of a shard as the log has them, whatever else is wrong with it."""
+        after = 0
+        while page := self._backend.inventory().log(shard, after, min(_PAGE, until - after)):
+            yield from (stored.event.leaf for stored in page)
+            after = page[-1].event.position
+            if after >= until:
+                return
+
+    def _events(self, shard: int, after: int, until: int) -> Iterator[RecordedEvent]:
+        """Yield the events behind a position up to another one; each must be what its leaf says."""
         inventory = self._backend.inventory()
-        while after < last.position:
-            page = inventory.log(last.shard, after, min(_PAGE, last.position - after))
+        while after < until:
+            page = inventory.log(shard, after, min(_PAGE, until - after))
             for stored in page:
                 after += 1
                 if stored.event.position != after:
                     break
+                for fault in hash_faults(stored.event):
+                    raise CorruptRecord(f"event {after} of shard {shard}: {fault.why}")
                 yield stored.event
             if not page or page[-1].event.position != after:
-                raise CorruptRecord(f"shard {last.shard} has no event at position {after}")
+                raise CorruptRecord(f"shard {shard} has no event at position {after}")
 
     def _signed(self, last: Cursor, root: bytes) -> SealedCheckpoint:
         checkpoint = Checkpoint(
@@ -137,3 +188,21 @@ def _cut(last: Cursor, size: int, place: Place) -> CorruptRecord:
         f"shard {last.shard} was cut or set back: it has {counted(last.position, 'event')}, and {size:,} "
         f"are sealed at {place}"
     )
+
+
+def _other_tiles(seals: ShardSeals) -> CorruptRecord:
+    return CorruptRecord(
+        f"the tiles of shard {seals.shard} at {seals.place} are not those of its checkpoint"
+    )
+
+
+def _size_of(sealed: SealedCheckpoint | None) -> int:
+    return sealed.checkpoint.size if sealed else 0
+
+
+def _is_behind(before: SealedCheckpoint | None, last: Cursor) -> bool:
+    return before is None or before.checkpoint.size < last.position
+
+
+def _nowhere(tile: Tile, data: bytes) -> None:
+    """Keep no tile: a tree is only computed."""

@@ -1,5 +1,6 @@
 """A shard is sealed in steps, and each checkpoint goes on from the one before."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from onrecord.adapters.seals.sealing import Sealer
 from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.header import body_digest, leaf, recorded_header
+from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.domain.seals.merkle import (
     consistency_proof,
@@ -138,3 +141,88 @@ def test_a_place_that_was_changed_is_noticed(
     say(store, 1)
     with pytest.raises(CorruptRecord):
         Sealer(backend_of(store), key, [Folder(tmp_path)]).seal()
+
+
+def rewritten(backend: Backend, position: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a log tell another event at a position, with hashes that are valid."""
+    inventory = type(backend.inventory())
+    read = inventory.log
+
+    def forged(*arguments: object) -> object:
+        page = read(*arguments)  # type: ignore[arg-type]  # as it was called
+        return [
+            each._replace(event=_reworded(each.event)) if each.event.position == position else each
+            for each in page
+        ]
+
+    monkeypatch.setattr(inventory, "log", forged)
+
+
+def _reworded(event: RecordedEvent) -> RecordedEvent:
+    body = (event.body or b"").replace(b"prompt", b"answer")
+    digest = body_digest(event.salt or b"", body)
+    header = recorded_header(event.header, event.version, event.position, event.recorded_at)
+    return event._replace(body=body, digest=digest, leaf=leaf(header, digest))
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_place_that_was_emptied_takes_no_tree_that_contradicts_another_place(
+    store: onrecord.Store, key: PrivateKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(store, 320)
+    sealer = Sealer(backend_of(store), key, [Folder(tmp_path / "A"), Folder(tmp_path / "B")])
+    sealer.seal()
+    rewritten(backend_of(store), 2, monkeypatch)
+    shutil.rmtree(tmp_path / "A")
+    before = files(tmp_path)
+    with pytest.raises(CorruptRecord, match=rf"position 2 is the first .* at {tmp_path / 'B'}"):
+        sealer.seal()
+    say(store, 1)
+    with pytest.raises(CorruptRecord, match=rf"position 2 is the first .* at {tmp_path / 'B'}"):
+        sealer.seal()
+    assert files(tmp_path) == before
+
+
+def test_a_place_that_was_emptied_is_sealed_anew_where_the_log_agrees_with_the_others(
+    store: onrecord.Store, key: PrivateKey, tmp_path: Path
+) -> None:
+    say(store, 300)
+    places = [Folder(tmp_path / "A"), Folder(tmp_path / "B")]
+    (first,) = Sealer(backend_of(store), key, places).seal()
+    shutil.rmtree(tmp_path / "A")
+    assert Sealer(backend_of(store), key, places).seal() == [first]
+    say(store, 1)
+    (sealed,) = Sealer(backend_of(store), key, places).seal()
+    assert [seals_at(store, key, place).last() for place in places] == [sealed, sealed]
+
+
+def test_two_places_of_one_size_with_other_roots_are_not_sealed(
+    store: onrecord.Store, key: PrivateKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(store, 300)
+    here, there = Folder(tmp_path / "A"), Folder(tmp_path / "B")
+    Sealer(backend_of(store), key, [here]).seal()
+    with monkeypatch.context() as forging:
+        rewritten(backend_of(store), 2, forging)
+        Sealer(backend_of(store), key, [there]).seal()
+    before = files(tmp_path)
+    for new in (0, 1):
+        say(store, new)
+        with pytest.raises(CorruptRecord, match=rf"position 2 is .* at {tmp_path / 'B'}"):
+            Sealer(backend_of(store), key, [here, there]).seal()
+    assert files(tmp_path) == before
+
+
+def test_the_first_position_that_was_rewritten_is_named(
+    store: onrecord.Store, key: PrivateKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(store, 17)
+    sealer = Sealer(backend_of(store), key, [Folder(tmp_path)])
+    sealer.seal()
+    rewritten(backend_of(store), 5, monkeypatch)
+    say(store, 1)
+    with pytest.raises(CorruptRecord, match="position 5 is the first"):
+        sealer.seal()
