@@ -21,12 +21,13 @@ from onrecord.adapters.seals.signing import verified
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.seals.checkpoint import Checkpoint, origin_of, parse_checkpoint
 from onrecord.domain.seals.merkle import HASH_SIZE, Subtrees
-from onrecord.domain.seals.notes import PublicKey
+from onrecord.domain.seals.notes import LARGEST, PublicKey
 from onrecord.domain.seals.tiles import WIDTH, Tile, hashes_of, subtrees_in, tile_in
 
 _LAST: Final = "checkpoint"
 _EACH: Final = "checkpoints"
 _DIGITS: Final = 20
+_TILE: Final = WIDTH * HASH_SIZE
 _NAME: Final = re.compile(rf"[0-9]{{{_DIGITS}}}")
 
 
@@ -50,7 +51,7 @@ class ShardSeals:
 
     def last(self) -> SealedCheckpoint | None:
         """Return the last checkpoint, or None; CorruptRecord where it is not ours, or not signed."""
-        note = self.place.read(f"{self._folder}/{_LAST}")
+        note = self.place.read(f"{self._folder}/{_LAST}", LARGEST)
         return None if note is None else self._read(note, _LAST)
 
     def each(self) -> Iterator[SealedCheckpoint]:
@@ -67,7 +68,7 @@ class ShardSeals:
     def at(self, size: int) -> SealedCheckpoint | None:
         """Return the checkpoint of a size, or None; CorruptRecord where it is not ours, or not signed."""
         path = f"{_EACH}/{_name(size)}"
-        note = self.place.read(f"{self._folder}/{path}")
+        note = self.place.read(f"{self._folder}/{path}", LARGEST)
         if note is None:
             return None
         sealed = self._read(note, path)
@@ -124,9 +125,9 @@ class ShardSeals:
 
         Where a partial one is gone, the full one that came of it begins with the same hashes.
         """
-        data = self.place.read(f"{self._folder}/{tile.path()}")
+        data = self.place.read(f"{self._folder}/{tile.path()}", _TILE)
         if data is None:
-            full = self.place.read(f"{self._folder}/{tile._replace(width=WIDTH).path()}")
+            full = self.place.read(f"{self._folder}/{tile._replace(width=WIDTH).path()}", _TILE)
             data = None if full is None else full[: tile.width * HASH_SIZE]
         if data is None:
             raise CorruptRecord(f"{tile.path()} of shard {self.shard} is missing at {self.place}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from onrecord.adapters.seals.signing import new_key, read_private_key
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.domain.errors import InvalidInput
+from onrecord.domain.seals.notes import PRIVATE
 
 if TYPE_CHECKING:
     from onrecord.domain.seals.notes import PrivateKey
@@ -24,6 +25,7 @@ def make_key_file(path: Path, name: str) -> PrivateKey:
 
     InvalidInput where the file is there already, or cannot be written; nothing is changed then.
     """
+    _must_be_a_path(path)
     key = new_key(name)
     try:
         write_atomically(path, [f"{key.encode()}\n".encode()], replace=False)
@@ -37,8 +39,9 @@ def make_key_file(path: Path, name: str) -> PrivateKey:
 def read_key_file(path: Path) -> PrivateKey:
     """Return the key that a file holds; InvalidInput where it holds none, or others may read it.
 
-    No message holds what is in the file.
+    No message holds what is in the file, nor a key's text that was given in place of its path.
     """
+    _must_be_a_path(path)
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -52,6 +55,14 @@ def read_key_file(path: Path) -> PrivateKey:
     except (InvalidInput, UnicodeDecodeError) as exc:
         why = str(exc) if isinstance(exc, InvalidInput) else "it is not ASCII"
         raise InvalidInput(f"{path} is no key that seals: {why}") from None
+
+
+def _must_be_a_path(path: Path) -> None:
+    if PRIVATE in f"{path}":
+        raise InvalidInput(
+            "the text of a private key was given where the path of its file is due: name the file, and "
+            "make a new key if others saw this one"
+        )
 
 
 def _reason(exc: Exception) -> str:

@@ -6,7 +6,10 @@ nobody changes what was kept there, whoever holds the database.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,14 +27,20 @@ from onrecord.domain.errors import (
 )
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_FOLDER: Final = "file"
+_ALMOST: Final = re.compile(r"[^/\\]{2,}:/|.*::", re.DOTALL)
+"""What is no folder's path: chains of fsspec, and schemes that are not written as such."""
+
+_FOLDERS: Final = frozenset({"file", "local"})
+_MOST: Final = 64 << 20
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opens no link, and waits for nobody at a pipe, where the system can (POSIX)."""
 
 
 class Place(Protocol):
     """Bytes by path; `repr` says where. StorageUnavailable where it cannot be read or written."""
 
-    def read(self, path: str) -> bytes | None:
-        """Return the bytes at a path, or None."""
+    def read(self, path: str, most: int = _MOST) -> bytes | None:
+        """Return the bytes at a path, or None; CorruptRecord where they are more than so many."""
         ...
 
     def create(self, path: str, data: bytes) -> None:
@@ -43,21 +52,30 @@ class Place(Protocol):
         ...
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a folder, in order; none where it is not there."""
+        """Return the names in a folder, in order; none where it is not there.
+
+        StorageUnavailable where the place itself is not there, if that can be told.
+        """
         ...
 
 
 def place_at(url: str) -> Place:
     """Return the place at an URL: `file:///var/seals`, a folder's path, `s3://bucket/seals`.
 
-    InvalidInput for an URL of a kind that fsspec does not know.
+    InvalidInput for an URL of a kind that fsspec does not know, and for a chain of URLs.
     """
     if not url.strip():
         raise InvalidInput("the place of the seals is empty: name a folder, or an URL")
     match = _SCHEME.match(url)
+    if "::" in url or (match is None and _ALMOST.match(url)):
+        scheme = url.partition(":")[0]
+        raise InvalidInput(
+            f"a place that begins with {scheme}: is none: name a folder, or one URL such as "
+            "s3://bucket/seals"
+        )
     if match is None:
         return Folder(Path(url))
-    if match[1].lower() == _FOLDER:
+    if match[1].lower() in _FOLDERS:
         return Folder(Path(url[match.end() :]))
     return _remote(url)
 
@@ -73,13 +91,20 @@ class Folder:
         """Say where it is."""
         return f"{self._root}"
 
-    def read(self, path: str) -> bytes | None:
-        """Return the bytes at a path, or None."""
+    def read(self, path: str, most: int = _MOST) -> bytes | None:
+        """Return the bytes of a regular file, or None; CorruptRecord where it is none, or larger."""
         with _reached(self):
             try:
-                return (self._root / path).read_bytes()
+                with open(self._root / path, "rb", opener=_opened) as file:
+                    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                        raise _no_file(path, self)
+                    return _bounded(file.read(most + 1), most, path, self)
             except FileNotFoundError:
                 return None
+            except OSError as exc:
+                if exc.errno in {errno.ELOOP, errno.EISDIR, errno.ENXIO}:
+                    raise _no_file(path, self) from None
+                raise
 
     def create(self, path: str, data: bytes) -> None:
         """Keep bytes at a path for good; CorruptRecord where others are there."""
@@ -102,18 +127,22 @@ class Folder:
                 # What was being written when its program died begins with a dot.
                 return sorted(name for name in names if not name.startswith("."))
             except FileNotFoundError:
+                if not self._root.exists():
+                    raise
                 return []
 
     def _write(self, path: str, data: bytes, *, replace: bool) -> None:
         target = self._root / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_symlink():
+            raise _no_file(path, self)
         write_atomically(target, [data], replace=replace)
 
 
 class _Files(Protocol):
     """What is used of a file system of fsspec, which has no types."""
 
-    def cat_file(self, path: str) -> bytes: ...
+    def cat_file(self, path: str, *, start: int, end: int) -> bytes: ...
 
     def pipe_file(self, path: str, value: bytes) -> None: ...
 
@@ -134,16 +163,17 @@ class Remote:
         self._root = root.rstrip("/")
 
     def __repr__(self) -> str:
-        """Say where it is, without a password."""
-        return without_secrets(self._url)
+        """Say where it is, without who asks and without parameters."""
+        return _shown(self._url)
 
-    def read(self, path: str) -> bytes | None:
-        """Return the bytes at a path, or None."""
+    def read(self, path: str, most: int = _MOST) -> bytes | None:
+        """Return the bytes at a path, or None; CorruptRecord where they are more than so many."""
         with _reached(self):
             try:
-                return self._files.cat_file(self._at(path))
+                data = self._files.cat_file(self._at(path), start=0, end=most + 1)
             except FileNotFoundError:
                 return None
+            return _bounded(data, most, path, self)
 
     def create(self, path: str, data: bytes) -> None:
         """Keep bytes at a path for good; CorruptRecord where others are there."""
@@ -175,7 +205,7 @@ class Remote:
 
 
 def _remote(url: str) -> Remote:
-    shown = without_secrets(url)
+    shown = _shown(url)
     try:
         found = import_module("fsspec.core").url_to_fs
     except ModuleNotFoundError as exc:
@@ -189,6 +219,29 @@ def _remote(url: str) -> Remote:
     except OSError as exc:
         raise StorageUnavailable(f"the place of the seals, {shown}: {exc}") from exc
     return Remote(url, files, root)
+
+
+def _shown(url: str) -> str:
+    """Return where an URL leads, without who asks there and without its parameters."""
+    scheme, _, address = without_secrets(url).partition("://")
+    host, slash, path = re.split(r"[?#]", address, maxsplit=1)[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | _NO_LINK)
+
+
+def _bounded(data: bytes, most: int, path: str, place: Place) -> bytes:
+    if len(data) > most:
+        raise CorruptRecord(f"{path} at {place} has more than {most:,} bytes")
+    return data
+
+
+def _no_file(path: str, place: Place) -> CorruptRecord:
+    return CorruptRecord(
+        f"{path} at {place} is no regular file: a link, a pipe, a device or a folder"
+    )
 
 
 def _must_be(data: bytes, there: bytes | None, path: str, place: Place) -> None:

@@ -18,8 +18,12 @@ _ED25519: Final = b"\x01"
 _KEY_SIZE: Final = 32
 _ID_SIZE: Final = 4
 _MOST_SIGNATURES: Final = 16
-_LARGEST: Final = 1 << 20
-_PRIVATE: Final = "PRIVATE+KEY+"
+LARGEST: Final = 1 << 20
+"""In bytes: no note is larger."""
+
+PRIVATE: Final = "PRIVATE+KEY+"
+"""How the text of a private key begins."""
+
 _NAME: Final = re.compile(r"[^\s+\x00-\x1f\x7f]+")
 _CONTROLS: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _SIGNATURE: Final = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
@@ -74,15 +78,16 @@ class PrivateKey:
     def encode(self) -> str:
         """Return it as Go's note package keeps it: `PRIVATE+KEY+NAME+ID+SEED`."""
         seed = base64.b64encode(_ED25519 + self.seed).decode()
-        return f"{_PRIVATE}{self.public.name}+{self.public.key_id.hex()}+{seed}"
+        return f"{PRIVATE}{self.public.name}+{self.public.key_id.hex()}+{seed}"
 
 
-class EncodedKey(NamedTuple):
-    """A key as its text tells it: a public key's bytes, or a private key's seed."""
+@dataclass(frozen=True, slots=True)
+class EncodedKey:
+    """A key as its text tells it: a public key's bytes, or a private key's seed, which `repr` hides."""
 
     name: str
     key_id: bytes
-    key: bytes
+    key: bytes = field(repr=False)
 
 
 def parse_note(data: bytes) -> Note:
@@ -91,7 +96,7 @@ def parse_note(data: bytes) -> Note:
         whole = data.decode()
     except UnicodeDecodeError:
         raise CorruptRecord("a signed note is UTF-8") from None
-    if len(data) > _LARGEST or _CONTROLS.search(whole) or not whole.endswith("\n"):
+    if len(data) > LARGEST or _CONTROLS.search(whole) or not whole.endswith("\n"):
         raise CorruptRecord("this is no signed note")
     text, blank, lines = whole.rpartition("\n\n")
     signatures = lines.split("\n")[:-1]
@@ -115,11 +120,11 @@ def parse_private_key(text: str) -> EncodedKey:
     InvalidInput where the text tells none; the message does not hold the text.
     """
     stripped = text.strip()
-    if not stripped.startswith(_PRIVATE):
+    if not stripped.startswith(PRIVATE):
         raise InvalidInput(
             "a private key begins with PRIVATE+KEY+: make one with `onrecord seal-key`"
         )
-    return _encoded(stripped.removeprefix(_PRIVATE))
+    return _encoded(stripped.removeprefix(PRIVATE))
 
 
 def key_name(name: str) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from onrecord.adapters.seals.key_files import make_key_file, read_key_file
+from onrecord.adapters.seals.signing import new_key
 from onrecord.domain.errors import InvalidInput
+from onrecord.domain.seals.notes import parse_private_key
 
 NAME = "onrecord.log/5b0c3f6e-0000-8000-8000-000000000000"
 
@@ -58,3 +60,20 @@ def test_a_key_that_is_not_there_or_is_a_folder_is_said(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "seal.key"):
         with pytest.raises(InvalidInput, match="cannot be read"):
             read_key_file(path)
+
+
+def test_a_keys_text_in_place_of_its_path_is_refused_and_not_repeated() -> None:
+    text = new_key(NAME).encode()
+    seed = text.rpartition("+")[2]
+    for use in (read_key_file, lambda path: make_key_file(path, NAME)):
+        with pytest.raises(InvalidInput, match="where the path of its file is due") as refused:
+            use(Path(text))
+        assert seed not in str(refused.value)
+
+
+def test_what_shows_a_key_does_not_show_its_seed() -> None:
+    text = new_key(NAME).encode()
+    shown = repr(parse_private_key(text))
+    assert NAME in shown
+    assert repr(parse_private_key(text).key) not in shown
+    assert text.rpartition("+")[2] not in shown

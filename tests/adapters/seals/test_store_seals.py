@@ -267,9 +267,9 @@ class Watched(Folder):
         self._step, self._happen = step, happen
         self.steps = 0
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str, most: int = 1 << 20) -> bytes | None:
         self._take_step()
-        return super().read(path)
+        return super().read(path, most)
 
     def create(self, path: str, data: bytes) -> None:
         self._take_step()
