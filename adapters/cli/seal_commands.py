@@ -18,7 +18,10 @@ from onrecord.domain.header import timestamp
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from onrecord.adapters.seals.checkpoints import SealedCheckpoint
+    from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
+
+_SIZES: Final = 8
+"""How many sizes a message lists."""
 
 _COLUMNS: Final = (
     *(Column("shard", Kind.COUNT), Column("size", Kind.COUNT), Column("root", Kind.KEY)),
@@ -47,6 +50,11 @@ def seal_key(
     with opened(context, url) as store:
         log_id = _log_id(store)
     key = make_key_file(file, key_name_of(log_id))
+    if _is_beside(file, store.url):
+        output.note(
+            f"onrecord: {file} lies beside the database: move it to another folder, which no backup of the "
+            "database holds"
+        )
     if as_json:
         output.json_line({"log": str(log_id), "file": str(file), "public_key": str(key.public)})
         return
@@ -68,6 +76,7 @@ def seal(context: typer.Context, url: Url = None, as_json: AsJson = False) -> No
     """
     with opened(context, url) as store:
         sealed = store.seal()
+    _warn_unpinned()
     places = _places()
     if as_json:
         for each in sealed:
@@ -115,13 +124,49 @@ def _found(log_id: UUID, shard: int, size: int | None) -> tuple[SealedCheckpoint
     from onrecord.adapters.seals.trust import trusted_keys
 
     keys = trusted_keys(settings().seals).keys
-    for url in places_of(settings().seals):
-        seals = ShardSeals(place_at(url), log_id, shard, keys)
+    kept = [ShardSeals(place_at(url), log_id, shard, keys) for url in places_of(settings().seals)]
+    for seals in kept:
         sealed = seals.last() if size is None else seals.at(size)
         if sealed is not None:
             return sealed, [str(seals.place)]
-    what = f"shard {shard}" if size is None else f"size {size:,} of shard {shard}"
-    raise InvalidInput(f"no checkpoint of {what} is there: `onrecord seal` makes one")
+    if size is None:
+        raise InvalidInput(f"no checkpoint of shard {shard} is there: `onrecord seal` makes one")
+    raise InvalidInput(
+        f"no checkpoint of size {size:,} of shard {shard} is there: {_sizes_said(kept, size)}"
+    )
+
+
+def _sizes_said(kept: list[ShardSeals], size: int) -> str:
+    """Say which sizes have a checkpoint: those that are nearest to a size, if there are many."""
+    sizes = {there for seals in kept for there in seals.sizes()}
+    if not sizes:
+        return "the shard was never sealed"
+    nearest = sorted(sorted(sizes, key=lambda there: abs(there - size))[:_SIZES])
+    listed = ", ".join(f"{there:,}" for there in nearest)
+    return f"the {'nearest' if len(sizes) > _SIZES else 'only'} sizes that were sealed are {listed}"
+
+
+def _is_beside(file: Path, url: str) -> bool:
+    """Whether a file lies in the folder of an SQLite database."""
+    from onrecord.adapters.storage.sqlite.url import path_of
+
+    return url.startswith("sqlite:") and path_of(url).resolve().parent == file.resolve().parent
+
+
+def _warn_unpinned() -> None:
+    """Say that those who check do not believe what was just signed, where that is so."""
+    from onrecord.adapters.seals.key_files import read_key_file
+    from onrecord.adapters.seals.trust import pinned_keys
+
+    known = settings().seals
+    if known.key is None or not (pinned := pinned_keys(known)):
+        return
+    own = read_key_file(known.key).public
+    if own not in pinned:
+        output.note(
+            f"onrecord: the key that signed is not among those in ONRECORD_SEAL_VKEY, so `onrecord verify` "
+            f"does not believe it: add {own}"
+        )
 
 
 def _log_id(store: Store) -> UUID:

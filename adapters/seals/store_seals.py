@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.seals.sealing import Sealer
     from onrecord.adapters.settings import SealSettings
     from onrecord.domain.log import Backend
-    from onrecord.domain.seals.notes import PrivateKey, PublicKey
+    from onrecord.domain.seals.notes import PrivateKey
 
 logger = logging.getLogger("onrecord")
 
@@ -143,12 +143,13 @@ def sealer_of(backend: Backend, settings: SealSettings) -> Sealer:
     """
     from onrecord.adapters.seals.places import place_at
     from onrecord.adapters.seals.sealing import Sealer
+    from onrecord.adapters.seals.trust import pinned_keys
     from onrecord.domain.seals.checkpoint import log_id_of
 
     must_see_all(backend)
     key = signing_key(settings, log_id_of(backend.digest))
     places = [place_at(each) for each in places_of(settings)]
-    return Sealer(backend, key, places, earlier=_pinned(settings))
+    return Sealer(backend, key, places, earlier=pinned_keys(settings))
 
 
 def must_see_all(backend: Backend) -> None:
@@ -186,9 +187,3 @@ def signing_key(settings: SealSettings, log_id: UUID) -> PrivateKey:
             f"log is {name}"
         )
     return key
-
-
-def _pinned(settings: SealSettings) -> tuple[PublicKey, ...]:
-    from onrecord.domain.seals.notes import parse_public_key
-
-    return tuple(map(parse_public_key, settings.public_keys))

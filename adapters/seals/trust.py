@@ -43,7 +43,15 @@ def seals_of(known: SealSettings) -> Seals:
 
 
 def trusted_keys(known: SealSettings) -> TrustedKeys:
-    """Return the public keys that somebody named, else that of the private key; there may be none."""
-    if known.public_keys:
-        return TrustedKeys(tuple(map(parse_public_key, known.public_keys)), is_pinned=True)
+    """Return the public keys that somebody named, else that of the private key; there may be none.
+
+    The private key's own is not believed beside others: who swaps its file would be believed too.
+    """
+    if pinned := pinned_keys(known):
+        return TrustedKeys(pinned, is_pinned=True)
     return TrustedKeys(() if known.key is None else (read_key_file(known.key).public,))
+
+
+def pinned_keys(known: SealSettings) -> tuple[PublicKey, ...]:
+    """Return the public keys that somebody named; a text may hold several, with spaces between them."""
+    return tuple(parse_public_key(key) for text in known.public_keys for key in text.split())

@@ -34,17 +34,21 @@ def write_verified(verified: Verified, doubts: Iterable[str]) -> None:
         ("checked", verified.checked),
         ("not checked", verified.unchecked),
         ("root", verified.roots),
-        ("seal", map(_sealed, verified.seals)),
+        ("seal", map(sealed_line, verified.seals)),
         ("onrecord", doubts),
     ):
         for line in lines:
             output.note(f"{heading}: {line}")
 
 
-def _sealed(seal: VerifiedSeal) -> str:
+def sealed_line(seal: VerifiedSeal) -> str:
+    """Return how far a shard is sealed at a place, in a line."""
     if not seal.is_checked:
         return f"shard {seal.shard} at {seal.place}: not checked"
     when = "" if seal.sealed_at is None else f" ({timestamp(seal.sealed_at)})"
+    if seal.largest > seal.size:
+        ends = f"{seal.size:,} of {seal.largest:,} sealed at {seal.place}{when}"
+        return f"shard {seal.shard} holds up to {ends}"
     return f"shard {seal.shard} is sealed to {seal.size:,} at {seal.place}{when}, {seal.pending:,} not yet"
 
 
@@ -53,9 +57,11 @@ def _summary(verified: Verified) -> str:
     conversations = counted(verified.conversations, "conversation")
     recorded = (
         *((verified.recorded_erasures, "erasure"), (verified.recorded_keys, "key")),
-        *((verified.recorded_holds, "hold"), (verified.recorded_classes, "retention class")),
+        (verified.recorded_holds, "hold"),
     )
     besides = "".join(f" and {counted(n, f'recorded {what}')}" for n, what in recorded if n)
+    if classes := verified.recorded_classes:
+        besides += f" and {classes:,} recorded retention class{'' if classes == 1 else 'es'}"
     return f"{counted(verified.events, 'event')} of {conversations}{besides}{erased}"
 
 

@@ -26,7 +26,8 @@ class VerifiedView:
 class VerifiedSeal:
     """How far a shard is sealed at a place: up to `size` events, `pending` behind them not yet.
 
-    That is by the largest checkpoint there that the log still has; `sealed_at` is when it was made, in
+    That is by the largest checkpoint there that the log still has; `largest` is the size of the largest one
+    that is there, which is more where the log was changed. `sealed_at` is when it was made, in
     microseconds since 1970-01-01 UTC, None where there is none. `checkpoints` is how many the log
     still has, `keys` the public keys that signed them, and `is_pinned` whether somebody named those keys.
     `is_checked` is false where the place could not be read, or no key is known.
@@ -41,6 +42,7 @@ class VerifiedSeal:
     keys: tuple[str, ...]
     is_pinned: bool
     is_checked: bool
+    largest: int = 0
 
 
 @dataclass(frozen=True, slots=True)

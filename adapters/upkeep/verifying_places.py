@@ -152,6 +152,7 @@ class ShardAtPlace:
             tuple(self._keys),
             self._trusted.is_pinned,
             not self.unreadable,
+            max(self.until, self._size()),
         )
 
     def _size(self) -> int:

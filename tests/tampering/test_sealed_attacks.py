@@ -360,6 +360,7 @@ def test_a_tile_that_was_removed_is_named(sealed: Sealed) -> None:
 
 def test_a_place_that_was_emptied_is_found(sealed: Sealed) -> None:
     shutil.rmtree(sealed.here)
+    sealed.here.mkdir()
     assert found(sealed.verify(), "nothing of shard .* is sealed at ")
 
 

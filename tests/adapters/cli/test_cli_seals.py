@@ -142,7 +142,12 @@ def test_there_is_no_checkpoint_before_the_first_seal_nor_of_another_size(desk: 
     assert (done.code, "no checkpoint of shard 0 is there" in done.err) == (1, True)
     desk.command("seal")
     done = desk.command("checkpoint", "--at", "2")
-    assert (done.code, "no checkpoint of size 2 of shard 0" in done.err) == (1, True)
+    assert done.code == 1
+    assert (
+        "no checkpoint of size 2 of shard 0 is there: the only sizes that were sealed are 3"
+        in done.err
+    )
+    assert "`onrecord seal`" not in done.err
 
 
 def test_a_store_that_is_not_there_has_no_key(desk: Desk, tmp_path: Path) -> None:
@@ -169,3 +174,41 @@ def test_a_note_that_was_changed_is_not_printed(desk: Desk) -> None:
     assert (done.code, done.out) == (1, "")
     with pytest.raises(CorruptRecord):
         verified(note.read_bytes(), [parse_public_key(desk.public)])
+
+
+def test_a_key_beside_the_database_is_warned_of(desk: Desk, tmp_path: Path) -> None:
+    assert "lies beside the database" in desk.command("seal-key", f"{desk.key}.2").err
+    (tmp_path / "away").mkdir()
+    done = desk.command("seal-key", str(tmp_path / "away" / "seal.key"))
+    assert "lies beside the database" not in done.err
+
+
+def test_a_key_that_signs_and_is_not_pinned_is_warned_of(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.command("seal")
+    new = Path(f"{desk.key}.2")
+    public = desk.command("seal-key", str(new)).out.strip()
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", str(new))
+    monkeypatch.setenv("ONRECORD_SEAL_VKEY", desk.public)
+    desk.say("Any news?")
+    done = desk.command("seal")
+    assert done.code == 0
+    assert (
+        f"is not among those in ONRECORD_SEAL_VKEY, so `onrecord verify` does not believe it: add {public}"
+        in done.err
+    )
+    monkeypatch.setenv("ONRECORD_SEAL_VKEY", f"{desk.public} {public}")
+    assert desk.command("seal").err == ""
+    for command in (("checkpoint",), ("verify",), ("verify", "--vkey", f"{desk.public} {public}")):
+        assert desk.command(*command).code == 0
+
+
+def test_the_text_of_a_key_is_shown_by_no_command(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = desk.key.read_text().strip()
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", text)
+    for command in (("seal",), ("verify",), ("redact", "support/4711", "2")):
+        done = desk.command(*command)
+        assert text.rpartition("+")[2] not in done.out + done.err

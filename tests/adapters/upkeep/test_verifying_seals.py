@@ -13,7 +13,8 @@ from onrecord.adapters.seals.sealing import Sealer
 from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.seals.trust import Seals, TrustedKeys
 from onrecord.adapters.store import backend_of
-from onrecord.adapters.upkeep.verified import Verified
+from onrecord.adapters.terminal.verified_listing import sealed_line, write_verified
+from onrecord.adapters.upkeep.verified import Verified, VerifiedSeal
 from onrecord.adapters.upkeep.verifying import verify_log
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
@@ -254,3 +255,33 @@ def test_the_command_does_not_say_that_all_holds_where_no_key_is_known(
     assert "no fault, but the seals could not be checked" in done.err
     assert "no public key is known" in done.err
     assert "all of it holds" not in done.out + done.err
+
+
+def test_a_folder_that_is_not_there_is_not_checked(
+    store: onrecord.Store, key: PrivateKey, folder: Path, tmp_path: Path
+) -> None:
+    found = verified(store, key, folder, tmp_path / "nowhere")
+    assert (found.faults, found.is_whole) == ((), False)
+    assert any("nowhere: No such file" in why for why in found.unchecked)
+    (tmp_path / "nowhere").mkdir()
+    (fault,) = verified(store, key, folder, tmp_path / "nowhere").faults
+    assert fault.why.startswith("nothing of shard 0 of this log is sealed at ")
+
+
+def test_a_place_that_has_more_than_the_log_is_told_apart_from_one_that_has_less(
+    store: onrecord.Store, key: PrivateKey, folder: Path
+) -> None:
+    (own,) = verified(store, key, folder).seals
+    assert (own.size, own.largest) == (301, 301)
+    done = VerifiedSeal(0, "/mnt/seals", 16, None, 4, 2, (), True, True, 18)
+    assert sealed_line(done) == "shard 0 holds up to 16 of 18 sealed at /mnt/seals"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 recorded retention class:"), (3, "3 recorded retention classes:")]
+)
+def test_retention_classes_are_counted_in_plain_words(
+    count: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_verified(Verified(1, 0, 1, (), recorded_classes=count), ())
+    assert said in capsys.readouterr().out
