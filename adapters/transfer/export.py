@@ -22,6 +22,7 @@ from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.new_events import blobs_of
+from onrecord.projections.verification.verification import commitment_faults
 
 FORMAT: Final = 1
 _PIECE: Final = 768 * 1024
@@ -30,8 +31,8 @@ _PIECE: Final = 768 * 1024
 def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator[bytes]:
     """Yield the lines of an export, as the conversation stands now; memory stays constant.
 
-    `key` is None where it was forgotten. CorruptRecord where a blob is missing,
-    InvalidInput for an aggregate that begins at version 0.
+    `key` is None where it was forgotten. CorruptRecord where a blob is missing or an event is damaged: no
+    import would take the file. InvalidInput for an aggregate that begins at version 0.
     """
     return closed(_lines(backend, conversation_id, key))
 
@@ -83,12 +84,25 @@ def _lines(
         for segment in reversed(Lineages(backend, conversation_id).whole(until))
     ]
     seen: set[str] = set()
-    for recorded in backend.read(conversation_id, until=until):
+    for recorded in undamaged(backend, conversation_id, until):
         for blob in blobs_in(recorded):
             if blob.sha256 not in seen:
                 seen.add(blob.sha256)
                 yield from blob_lines(blob, bytes_among(backend, owners, blob))
         yield {**place_members(recorded), "exchange": recorded.exchange, **byte_members(recorded)}
+
+
+def undamaged(backend: Backend, conversation_id: UUID, until: int) -> Iterator[RecordedEvent]:
+    """Yield the events of a conversation up to a version; CorruptRecord at one that is damaged or missing."""
+    version = 0
+    for version, recorded in enumerate(backend.read(conversation_id, until=until), 1):
+        if recorded.version != version:
+            raise CorruptRecord(f"version {version} is missing: run `onrecord verify`")
+        for fault in commitment_faults(recorded):
+            raise CorruptRecord(f"version {version} is damaged: {fault.why}; run `onrecord verify`")
+        yield recorded
+    if version != until:
+        raise CorruptRecord(f"version {version + 1} is missing: run `onrecord verify`")
 
 
 def place_members(recorded: RecordedEvent) -> Mapping[str, object]:

@@ -38,8 +38,9 @@ class Disposition:
     """A conversation whose time has come, and what became of it.
 
     `key` is its key, `events` how many it has or had, `moved_at` when the last of them was recorded, in
-    microseconds since 1970-01-01 UTC. `retention` is the class that it goes by, if it has one. `hold` is
-    what keeps it. `archive` is there where one was written. `is_erased` says whether it is gone.
+    microseconds since 1970-01-01 UTC. `retention` is the class that it goes by, if it has one, and
+    `is_early` says that it has not run out. `hold` is what keeps it. `archive` is there where one was
+    written. `is_erased` says whether it is gone, `fault` why it was left alone.
     """
 
     conversation_id: UUID
@@ -50,6 +51,8 @@ class Disposition:
     hold: HoldEntry | None = None
     archive: ArchivedConversation | None = None
     is_erased: bool = False
+    is_early: bool = False
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,13 @@ class Choice:
                 "say which conversations: by before=, older_than=, prefix= or expired="
             )
 
-    def takes(self, one: Disposition, now: int) -> bool:
-        """Return whether a conversation is chosen by its key and its class."""
+    def takes(self, one: Disposition) -> bool:
+        """Return whether a conversation is chosen by its key and its class, as far as they can be told."""
+        if one.fault is not None:
+            return True
         if self.prefix is not None and not (one.key or "").startswith(self.prefix):
             return False
-        end = None if one.retention is None else one.retention.runs_out(one.moved_at)
-        return not self.expired or (end is not None and end <= now)
+        return not self.expired or (one.retention is not None and not one.is_early)
 
 
 def choice(
@@ -172,7 +176,7 @@ def chosen(
 ) -> Iterator[Disposition]:
     """Yield the conversations that are chosen, in the order of their ids, with what keeps them.
 
-    One that cannot be read is left out, with a warning.
+    One that cannot be read has a fault: whether it is chosen by its key or its class cannot be told.
     """
     now, classes = backend.clock(), RetentionClasses(backend, tenant)
     of_labels = classes.of_labels()
@@ -182,14 +186,8 @@ def chosen(
             progress(number, max(total, number))
         if head.forgotten or (wanted.end is not None and head.recorded_at >= wanted.end):
             continue
-        try:
-            one = _disposition(backend, head, classes, of_labels)
-        except CorruptRecord as error:
-            logger.warning(
-                "%s is left alone, for it cannot be read: %s", head.conversation_id, error
-            )
-            continue
-        if wanted.takes(one, now):
+        one = _disposition(backend, head, classes, of_labels, now)
+        if wanted.takes(one):
             yield one
 
 
@@ -198,13 +196,20 @@ def _disposition(
     head: StoredHead,
     classes: RetentionClasses,
     of_labels: list[RetentionEntry],
+    now: int,
 ) -> Disposition:
-    id_, moved_at = head.conversation_id, head.recorded_at
-    return Disposition(
-        id_,
-        key_of(backend, id_),
-        head.head.version,
-        moved_at,
-        classes.of_conversation(id_, moved_at, of_labels),
-        hold_on(backend, head.tenant, id_),
-    )
+    id_, moved_at, events = head.conversation_id, head.recorded_at, head.head.version
+    try:
+        key, hold = key_of(backend, id_), hold_on(backend, head.tenant, id_)
+        retention = classes.of_conversation(id_, moved_at, of_labels)
+    except CorruptRecord as error:
+        logger.warning("%s is left alone, for it cannot be read: %s", id_, error)
+        return Disposition(id_, None, events, moved_at, fault=f"it cannot be read: {error}")
+    is_early = retention is not None and is_before_its_end(retention, moved_at, now)
+    return Disposition(id_, key, events, moved_at, retention, hold, is_early=is_early)
+
+
+def is_before_its_end(entry: RetentionEntry, moved_at: int, now: int) -> bool:
+    """Return whether a class has not run out yet, of what had its last event at a time."""
+    end = entry.runs_out(moved_at)
+    return end is None or now < end

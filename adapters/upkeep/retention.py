@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given, reason_given, text_given, text_if_given
-from onrecord.adapters.upkeep.archives import ArchiveWriter, archive
+from onrecord.adapters.upkeep.archives import ArchiveSubject, ArchiveWriter, archive
 from onrecord.adapters.upkeep.dispositions import (
     Disposition,
     DispositionResult,
@@ -24,6 +24,7 @@ from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.holds import hold_on, holds, holds_of
 from onrecord.adapters.upkeep.known_forks import KnownForks
 from onrecord.domain.errors import ConversationOnHold, CorruptRecord, InvalidInput
+from onrecord.domain.header import timestamp
 from onrecord.domain.log import Backend
 from onrecord.domain.operators import RetentionClass, operators_of
 from onrecord.projections.retention.hold_records import HoldEntry, hold_entry
@@ -200,18 +201,18 @@ class StoreRetention:
 
         `archive` is the URL of the place that keeps the archives, a folder or what fsspec reaches; None
         writes none. `writer` gives the bytes of an archive: those of an export, unless it is given. An
-        archive is read back before anything is erased. The reason of an erasure is its class and rule.
-        It is for a schedule: it may be stopped at any moment, and run again.
+        archive is read back before anything is erased, and each event is checked while it is archived: a
+        conversation that is damaged is left alone. The reason of an erasure is its class and rule, and
+        where its archive is. It is for a schedule: it may be stopped at any moment, and run again.
         """
         from onrecord.adapters.seals.places import place_at
 
         who = self._who(actor)
         place = None if archive is None else place_at(text_given("an archive", archive))
         self._erasing.must_be_allowed()
-        kept = None if place is None else partial(self._archived, place, writer or self._export)
-        return self._disposed(
-            self.due(expired=True, progress=progress), who, _class_reason, kept, each
-        )
+        kept = None if place is None else partial(self._archived, place, writer, who)
+        reason = partial(_class_reason, place)
+        return self._disposed(self.due(expired=True, progress=progress), who, reason, kept, each)
 
     def _disposed(
         self,
@@ -227,10 +228,10 @@ class StoreRetention:
         done = DispositionResult(0, 0, 0, 0, 0, ())
         for one in found:
             outcome = one
-            if one.hold is None:
+            if one.hold is None and one.fault is None:
                 outcome = one if archived is None else archived(one)
-                if archived is None or outcome.archive is not None:
-                    outcome = self._erased(erasing, outcome, who, why(one))
+                if outcome.fault is None:
+                    outcome = self._erased(erasing, outcome, who, why(outcome))
             each(outcome)
             done = replace(
                 done,
@@ -245,28 +246,51 @@ class StoreRetention:
     def _erased(self, erasing: Erasing, one: Disposition, who: str, why: str) -> Disposition:
         """Erase what was not moved on since it was chosen, unless a hold came meanwhile."""
         if self._backend.head(one.conversation_id).version != one.events:
-            return one
+            return replace(one, fault="something was recorded in it meanwhile")
         try:
             events = erasing.forget(one.conversation_id, who, why)
         except ConversationOnHold:
             return replace(one, hold=hold_on(self._backend, self._tenant, one.conversation_id))
         return replace(one, events=events, is_erased=True)
 
-    def _archived(self, place: Place, writer: ArchiveWriter, one: Disposition) -> Disposition:
-        pieces = partial(writer, one.conversation_id, one.key)
+    def _archived(
+        self, place: Place, writer: ArchiveWriter | None, who: str, one: Disposition
+    ) -> Disposition:
+        subject = self._subject(one, who)
         try:
-            kept = archive(place, self._tenant, one.conversation_id, one.events, pieces)
+            kept = archive(place, subject, partial(self._pieces, writer, one))
         except CorruptRecord as error:
             logger.warning(
                 "%s is not erased, for it is not archived: %s", one.conversation_id, error
             )
-            return one
+            return replace(one, fault=f"it is not archived: {error}")
         return replace(one, archive=kept)
 
-    def _export(self, conversation_id: UUID, key: str | None) -> Iterator[bytes]:
+    def _subject(self, one: Disposition, who: str) -> ArchiveSubject:
+        from onrecord.domain.seals.checkpoint import log_id_of
+
+        of = one.retention
+        return ArchiveSubject(
+            log=log_id_of(self._backend.digest),
+            tenant=self._tenant,
+            conversation_id=one.conversation_id,
+            version=one.events,
+            keep=None if of is None else of.keep,
+            rule=None if of is None else of.fact.rule,
+            archived_by=who,
+            archived_at=timestamp(self._backend.clock()),
+        )
+
+    def _pieces(self, writer: ArchiveWriter | None, one: Disposition) -> Iterable[bytes]:
+        """Return the bytes of an archive; CorruptRecord where an event of it is damaged."""
         from onrecord.adapters.transfer.export import export
 
-        return export(self._backend, conversation_id, key)
+        if writer is None:
+            return export(self._backend, one.conversation_id, one.key)
+        # Whoever else writes it may not look at the bytes: an erasure would take the only sign away.
+        for _ in export(self._backend, one.conversation_id, one.key):
+            pass
+        return writer(one.conversation_id, one.key)
 
     def _hold(self, id_: UUID) -> HoldEntry:
         entry = hold_entry(self._backend.read(id_), operators_of(self._tenant))
@@ -281,8 +305,11 @@ class StoreRetention:
         return Operators(self._backend, self._tenant)
 
 
-def _class_reason(one: Disposition) -> str:
-    return f"its retention has run out: {one.retention}"
+def _class_reason(place: Place | None, one: Disposition) -> str:
+    why = f"its retention has run out: {one.retention}"
+    if one.archive is None:
+        return f"{why}; not archived"
+    return f"{why}; archived at {place}, {one.archive.path}, SHA-256 {one.archive.sha256}"
 
 
 def _class_given(keep: object) -> RetentionClass:

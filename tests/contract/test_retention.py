@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -162,7 +163,11 @@ def test_what_has_run_out_is_archived_and_then_erased(
     with (tmp_path / "export.jsonl").open("rb") as file:
         assert len(list(read_export(file))) == 3
     (entry,) = store.erasures()
-    assert entry.intention.reason == f"its retention has run out: six-months ({RULE})"
+    reason = entry.intention.reason
+    assert reason.startswith(f"its retention has run out: six-months ({RULE}); archived at {url}")
+    assert gone.archive.path in reason
+    assert gone.archive.sha256 == hashlib.sha256(whole).hexdigest()
+    assert gone.archive.sha256 in reason
     assert keys(store.retention.due(prefix="")) == ["b", "c"]
     again = store.retention.expire(url)
     assert (again.erased, again.kept) == (0, 1)
@@ -299,3 +304,16 @@ def test_a_large_archive_is_kept_in_parts(
     assert names == ["manifest.json", *(f"part-{number:06}" for number in range(4))]
     parts = archived_bytes(place_at(str(tmp_path / "archives")), one.archive.path)
     assert b"".join(parts) == b"x" * 330
+
+
+def test_what_goes_before_its_class_has_run_out_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(store, "a", "b")
+    store.retention.set_class(30, rule="own", which="a")
+    assert {one.key: one.is_early for one in store.retention.due(prefix="")} == {
+        "a": True,
+        "b": False,
+    }
+    later(store, monkeypatch, timedelta(days=31))
+    assert not any(one.is_early for one in store.retention.due(prefix=""))

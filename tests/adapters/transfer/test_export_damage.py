@@ -1,6 +1,7 @@
 """A file that is not whole, or was changed, is refused: nothing of it is recorded."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import onrecord
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import check
-from onrecord.domain.errors import InvalidExport
+from onrecord.domain.errors import CorruptRecord, InvalidExport
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.transfer.exports import (
     KEY,
     dropped,
@@ -123,3 +125,27 @@ def test_a_flipped_bit_is_noticed(data: st.DataObject, tmp_path_factory: Any) ->
     path.write_bytes(bytes(flipped))
     with pytest.raises(InvalidExport):
         check(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"body": b"{}"}, "version 3 is damaged"),
+        ({"leaf": bytes(32)}, "version 3 is damaged"),
+        ({"version": 4}, "version 3 is missing"),
+    ],
+)
+def test_a_damaged_conversation_is_not_exported(
+    store: Store, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], says: str
+) -> None:
+    conversation = talked(store)
+    backend = backend_of(store)
+    real = backend.read
+
+    def read(*arguments: Any, **options: Any) -> Iterator[RecordedEvent]:
+        for event in real(*arguments, **options):
+            yield event._replace(**change) if event.version == 3 else event
+
+    monkeypatch.setattr(backend, "read", read)
+    with pytest.raises(CorruptRecord, match=says):
+        list(export(backend, conversation, KEY))
