@@ -68,6 +68,8 @@ def time_given(text: str) -> datetime:
 def age_given(text: str) -> timedelta:
     """Return a number of days, such as `400d`; wrong usage for what is none."""
     days = _DAYS.fullmatch(text)
+    if text.strip("0") == "d" and text != "d":
+        raise typer.BadParameter(f"{text!r} is too short: at least 1d")
     if days is None:
         raise typer.BadParameter(f"{text!r} is no number of days: write 400d")
     return timedelta(days=int(days[1]))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
@@ -21,6 +20,8 @@ from onrecord.adapters.cli.program import (
     opened,
     time_given,
 )
+from onrecord.adapters.store import backend_of
+from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.retention_listings import (
@@ -29,10 +30,11 @@ from onrecord.adapters.terminal.retention_listings import (
     class_document,
     class_row,
     class_target,
-    disposition_outcome,
+    disposition_writer,
+    due_outcome,
     hold_document,
     hold_row,
-    show_disposition,
+    show_dispositions,
 )
 from onrecord.adapters.terminal.tables import show_rows
 from onrecord.domain.errors import InvalidInput, counted
@@ -53,7 +55,7 @@ Actor = Annotated[
 Why = Annotated[str, typer.Option(metavar="TEXT", help="Why; this is kept for good.")]
 KeyIfAny = Annotated[
     str | None,
-    typer.Argument(help="The conversation's key or its id.", show_default="all of the tenant's"),
+    typer.Argument(help="The conversation's key or its id.", show_default="all"),
 ]
 
 _GROUP: Final = {
@@ -172,11 +174,12 @@ def list_holds(
     with opened(context, url) as store:
         which = None if key is None else named(store, key).conversation_id
         found = store.retention.holds(which, lifted=lifted)
+        keys = keys_of(backend_of(store), filter(None, (hold.conversation_id for hold in found)))
     if as_json:
         for hold in found:
             output.json_line(hold_document(hold))
     else:
-        show_rows(HOLD_COLUMNS, [hold_row(hold) for hold in found])
+        show_rows(HOLD_COLUMNS, [hold_row(hold, keys) for hold in found])
 
 
 @holds.command(cls=Command)
@@ -212,7 +215,7 @@ def lift(
 def of_retention(context: typer.Context, url: Url = None) -> None:
     """Set and list retention classes: how long conversations are kept behind their last event.
 
-    `onrecord expire` erases what is older. Who set a class, when, and which rule it follows is recorded
+    A class is a deadline for `onrecord expire`, not a hold: `onrecord forget` erases before it. Who set a class, when, and which rule it follows is recorded
     for good.
 
     Example: `onrecord retention set six-months --rule "EU AI Act 19(1)"`
@@ -259,11 +262,16 @@ def set_(
 ) -> None:
     """Set the retention class of the tenant, of a conversation, or of a label.
 
-    That of the conversation counts before that of a label, and that before the tenant's.
+    That of the conversation counts before that of a label, and that before the tenant's. It is a
+    deadline for `onrecord expire`: only a legal hold keeps a conversation from `onrecord forget`.
 
     Example: `onrecord retention set six-years --label category=health --rule "HIPAA 164.316(b)(2)"`
     """
     class_ = _class_given(keep)
+    if key is not None and label is not None:
+        raise typer.BadParameter(
+            "a class is of a conversation or of a label: leave one of them out"
+        )
     name, equals, value = (label or "").partition("=")
     with opened(context, url, made=key is None) as store:
         entry = store.retention.set_class(
@@ -274,10 +282,11 @@ def set_(
             value=value if equals else None,
             actor=acting_name(actor),
         )
+        keys = keys_of(backend_of(store), filter(None, (entry.fact.conversation_id,)))
     if as_json:
         output.json_line(class_document(entry))
     else:
-        output.sentence(f"{class_target(entry)}: {entry}.")
+        output.sentence(f"{class_target(entry, keys)}: {entry}.")
 
 
 @retention.command(name="list", cls=Command)
@@ -288,11 +297,13 @@ def list_classes(context: typer.Context, url: Url = None, as_json: AsJson = Fals
     """
     with opened(context, url) as store:
         found = store.retention.classes()
+        of = (entry.fact.conversation_id for entry in found)
+        keys = keys_of(backend_of(store), filter(None, of))
     if as_json:
         for entry in found:
             output.json_line(class_document(entry))
     else:
-        show_rows(CLASS_COLUMNS, [class_row(entry) for entry in found])
+        show_rows(CLASS_COLUMNS, [class_row(entry, keys) for entry in found])
 
 
 def expire(
@@ -332,7 +343,7 @@ def expire(
             done = store.retention.expire(
                 archive,
                 actor=acting_name(actor),
-                each=_teller(as_json=as_json),
+                each=disposition_writer(as_json=as_json),
                 progress=progress,
             )
     _summary(done, as_json=as_json)
@@ -357,33 +368,22 @@ def forget_many(
         done = store.retention.forget(
             reason=reason,
             actor=acting_name(actor),
-            before=query.before,
-            older_than=query.older_than,
-            prefix=query.prefix,
-            expired=query.expired,
-            each=_teller(as_json=as_json),
+            **asdict(query),
+            each=disposition_writer(as_json=as_json),
             progress=progress,
         )
     _summary(done, as_json=as_json)
 
 
-def _teller(*, as_json: bool) -> Callable[[Disposition], None]:
-    """Return what writes what became of each conversation, as it happens."""
-    return lambda one: show_disposition(one, disposition_outcome(one), as_json=as_json)
-
-
 def _show_due(store: Store, query: Query, *, as_json: bool) -> None:
     counts = Counter[str]()
-    found: Iterator[Disposition] = store.retention.due(
-        before=query.before,
-        older_than=query.older_than,
-        prefix=query.prefix,
-        expired=query.expired,
-    )
-    for one in found:
-        outcome = "would go" if one.hold is None else disposition_outcome(one)
-        counts["kept" if one.hold else "goes"] += 1
-        show_disposition(one, outcome, as_json=as_json)
+
+    def outcome(one: Disposition) -> str:
+        counts["goes"] += one.hold is None and one.fault is None
+        counts["kept"] += one.hold is not None
+        return due_outcome(one)
+
+    show_dispositions(store.retention.due(**asdict(query)), outcome, as_json=as_json)
     if not as_json:
         would_go = counted(counts["goes"], "conversation")
         output.note(f"{would_go} would go; holds keep {counts['kept']:,}. Nothing was erased.")

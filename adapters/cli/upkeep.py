@@ -27,6 +27,7 @@ from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.verified_listing import verified_document, write_verified
+from onrecord.adapters.upkeep.dispositions import unexpired_class
 from onrecord.domain.errors import InvalidInput, counted
 
 _FORKS_NAMED: Final = 10
@@ -73,7 +74,8 @@ def forget(
     for another conversation. Who erased it, when and why is recorded for good, and `onrecord audit`
     shows it. Forks of it stay and are named. The requests that were sent there repeat it, so
     forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
-    provider keeps. What a legal hold keeps is refused.
+    provider keeps. What a legal hold keeps is refused. A retention class that has not run out is named,
+    and keeps nothing: it is a deadline for `onrecord expire`.
 
     Example: `onrecord forget support/4711 --reason "asked to, ticket 88"`
 
@@ -134,10 +136,14 @@ def erase(
     conversation = named(store, key)
     because = _reason() if reason is None else reason
     who = acting_name(actor)
+    early = _early(store, conversation.conversation_id)
+    if early is not None and sure:
+        output.note(f"onrecord: {early}")
     if not sure:
         events = counted(conversation.head.version, "event")
         _ask(
             f"The record keeps for good: actor {who}, reason {because!r}. "
+            f"{'' if early is None else f'{early}. '}"
             f"Erase {events} of {conversation}, for good?"
         )
     conversation_id = conversation.conversation_id
@@ -154,6 +160,12 @@ def erase(
         output.note(f"onrecord: {_staying(forks)}")
     for sentence in done.residue:
         output.note(f"onrecord: {sentence}")
+
+
+def _early(store: Store, conversation_id: UUID) -> str | None:
+    """Say which retention class of a conversation has not run out; None where there is none."""
+    entry = unexpired_class(backend_of(store), store.tenant, conversation_id)
+    return None if entry is None else f"its retention class {entry} has not run out"
 
 
 def _forks(store: Store, conversation_id: UUID) -> list[Named]:

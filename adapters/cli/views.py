@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, Key, Url, opened
+from onrecord.adapters.cli.program import AsJson, Key, Url, opened, time_given
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.view_listings import (
@@ -30,17 +31,6 @@ if TYPE_CHECKING:
     from onrecord.projections.views.usage import ModelUsage
 
 
-def _time(text: str) -> datetime:
-    """Return a time; one without a zone is meant in UTC."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is no time: write 2026-11-21 or 2026-11-21T09:30"
-        ) from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
 def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
@@ -53,9 +43,9 @@ After = Annotated[
     str | None, typer.Option(metavar="CURSOR", help="Go on where the last page ended.")
 ]
 _SINCE = "From that time on: a day or a time, in UTC unless it says otherwise."
-Since = Annotated[datetime | None, typer.Option(metavar="TIME", parser=_time, help=_SINCE)]
+Since = Annotated[datetime | None, typer.Option(metavar="TIME", parser=time_given, help=_SINCE)]
 Until = Annotated[
-    datetime | None, typer.Option(metavar="TIME", parser=_time, help="Before that time.")
+    datetime | None, typer.Option(metavar="TIME", parser=time_given, help="Before that time.")
 ]
 ConversationOption = Annotated[
     str | None,
@@ -247,6 +237,8 @@ def _write_request(
         output.json_line(request_document(sent) | {"body": body.decode()})
         return
     output.raw(body)
+    if sys.stdout.isatty():
+        output.sentence("")
     output.note(f"request {sent.version}, as it was sent: SHA-256 {sent.event.template.sha256}")
 
 
@@ -268,8 +260,9 @@ def in_force(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which conversations ran under a rule: give one of the first five.
+    """Show which conversations ran under a rule.
 
+    Give one of `--policy`, `--deployment`, `--instructions`, `--tools` and `--model`.
     The digests are `sha256` of `onrecord audit --json`. Piped: key, events that name the rule, the
     versions and the times of the first and the last of them.
 
@@ -277,6 +270,8 @@ def in_force(
     """
     rules = {"policy": policy, "deployment": deployment, "model": model}
     digests = {"instructions": instructions, "tools": tools}
+    if sum(rule is not None for rule in (*rules.values(), *digests.values())) != 1:
+        raise typer.BadParameter(f"give one of --{', --'.join(rules | digests)}")
     _show(
         context,
         url,

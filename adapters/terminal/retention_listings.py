@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.tables import Cell, Column, Kind
+from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.header import timestamp
+from onrecord.projections.retention.retention_records import class_text
 
 if TYPE_CHECKING:
     from onrecord.adapters.upkeep.dispositions import Disposition
@@ -22,6 +25,11 @@ CLASS_COLUMNS: Final = (
     *(Column("of", Kind.NAME), Column("class"), Column("rule"), Column("set", Kind.TIME)),
     Column("set by", Kind.NAME),
 )
+_DISPOSITION_COLUMNS: Final = (
+    Column("id", Kind.KEY, is_extra=True),
+    *(Column("conversation", Kind.KEY), Column("last moved", Kind.TIME)),
+    *(Column("class", Kind.NAME), Column("outcome", Kind.NAME)),
+)
 
 
 def disposition_document(one: Disposition) -> dict[str, object]:
@@ -36,14 +44,16 @@ def disposition_document(one: Disposition) -> dict[str, object]:
         "hold": None if one.hold is None else hold_document(one.hold),
         "archive": None if archive is None else {"path": archive.path, "sha256": archive.sha256},
         "erased": one.is_erased,
+        "early": one.is_early,
+        "fault": one.fault,
     }
 
 
-def hold_row(hold: HoldEntry) -> tuple[Cell, ...]:
-    """Return the row of a hold."""
+def hold_row(hold: HoldEntry, keys: Mapping[UUID, str]) -> tuple[Cell, ...]:
+    """Return the row of a hold; `keys` are those of conversations by their ids."""
     placed, on = hold.placed, hold.conversation_id
     lifted = None if hold.lifted is None else hold.lifted.at
-    what = "all" if on is None else str(on)
+    what = "all" if on is None else keys.get(on, str(on))
     return str(hold.hold_id), placed.matter, what, placed.at, placed.actor, placed.reason, lifted
 
 
@@ -63,20 +73,20 @@ def hold_document(hold: HoldEntry) -> dict[str, object]:
     }
 
 
-def class_target(entry: RetentionEntry) -> str:
-    """Return what a retention class is of."""
+def class_target(entry: RetentionEntry, keys: Mapping[UUID, str]) -> str:
+    """Return what a retention class is of; `keys` are those of conversations by their ids."""
     fact = entry.fact
     if fact.conversation_id is not None:
-        return str(fact.conversation_id)
+        return keys.get(fact.conversation_id, str(fact.conversation_id))
     if fact.label is None:
         return "all"
     return fact.label if fact.value is None else f"{fact.label}={fact.value}"
 
 
-def class_row(entry: RetentionEntry) -> tuple[Cell, ...]:
-    """Return the row of a retention class."""
+def class_row(entry: RetentionEntry, keys: Mapping[UUID, str]) -> tuple[Cell, ...]:
+    """Return the row of a retention class; `keys` are those of conversations by their ids."""
     fact = entry.fact
-    return class_target(entry), str(fact.keep), fact.rule, fact.at, fact.actor
+    return class_target(entry, keys), class_text(fact.keep), fact.rule, fact.at, fact.actor
 
 
 def class_document(entry: RetentionEntry) -> dict[str, object]:
@@ -97,10 +107,40 @@ def disposition_outcome(one: Disposition) -> str:
     """Say what became of a conversation."""
     if one.hold is not None:
         return f"kept by {one.hold}"
-    return "erased" if one.is_erased else "left alone"
+    if one.is_erased:
+        return "erased"
+    return "left alone" if one.fault is None else f"left alone: {one.fault}"
 
 
-def show_disposition(one: Disposition, outcome: str, *, as_json: bool) -> None:
+def due_outcome(one: Disposition) -> str:
+    """Say what would become of a conversation."""
+    if one.hold is not None or one.fault is not None:
+        return disposition_outcome(one)
+    return "would go, though its class has not run out" if one.is_early else "would go"
+
+
+def show_dispositions(
+    found: Iterable[Disposition], outcome: Callable[[Disposition], str], *, as_json: bool
+) -> None:
+    """Draw what would become of conversations as a table on a terminal, else write a line each."""
+    if as_json or not output.is_drawn():
+        for one in found:
+            _show_disposition(one, outcome(one), as_json=as_json)
+        return
+    show_rows(_DISPOSITION_COLUMNS, [_row(one, outcome(one)) for one in found])
+
+
+def _row(one: Disposition, outcome: str) -> tuple[Cell, ...]:
+    kept = None if one.retention is None else str(one.retention)
+    return str(one.conversation_id), one.key, one.moved_at, kept, outcome
+
+
+def disposition_writer(*, as_json: bool) -> Callable[[Disposition], None]:
+    """Return what writes what became of each conversation, as it happens."""
+    return lambda one: _show_disposition(one, disposition_outcome(one), as_json=as_json)
+
+
+def _show_disposition(one: Disposition, outcome: str, *, as_json: bool) -> None:
     """Write what became of a conversation, or would."""
     if as_json:
         output.json_line(disposition_document(one))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.tables import Cell, Column, Kind
 from onrecord.adapters.terminal.view_pages import Listing
+from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.retention.retention_records import class_text
@@ -53,7 +55,7 @@ def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
     erasure = entry.erasure
     if erasure is None:
         on = entry.hold or entry.retention
-        name = name if on is None else str(on.conversation_id or "all of the tenant's")
+        name = name if on is None else str(on.conversation_id or "all")
         return entry.recorded_at, actor, name, entry.version, *what, _kept_text(entry), served
     # The stream of an erasure has no name: what was erased is meant.
     erased = str(erasure.conversation_id)
@@ -68,6 +70,24 @@ def _in_force(entry: InForce, name: str) -> tuple[Cell, ...]:
 def _person(name: str | None, digest: str | None) -> str | None:
     """Return the name of somebody, or the first digits of its digest once it is forgotten."""
     return name or (None if digest is None else digest[:_ACTOR_DIGITS])
+
+
+def _with_operator(store: Store, entry: AuditEntry) -> AuditEntry:
+    """Name who did what operators do, as the fact of it says: they are in no directory of actors."""
+    deed = entry.erasure or entry.hold or entry.retention
+    if deed is None or entry.actor_name is not None:
+        return entry
+    return replace(entry, actor_name=deed.actor or _ender(store, entry))
+
+
+def _ender(store: Store, entry: AuditEntry) -> str | None:
+    """Return who ended an erasure, where it is who intended it: the outcome itself names nobody."""
+    backend = backend_of(store)
+    if entry.erasure is None:
+        return None
+    erasures = erasures_of(backend.read, store.tenant, entry.erasure.conversation_id)
+    names = (erasure.intention.actor for erasure in erasures)
+    return next((name for name in names if backend.digest(name).hex() == entry.actor), None)
 
 
 def _kept_text(entry: AuditEntry) -> str | None:
@@ -200,6 +220,7 @@ DEEDS: Final = Listing(
     ),
     _deed,
     _erasure,
+    _with_operator,
 )
 IN_FORCE: Final = Listing(
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from pydantic_core import to_jsonable_python
@@ -91,12 +91,14 @@ _ID: Final = "conversation_id"
 class Listing(Generic[EntryT]):
     """How entries of a view are listed; `cells` are given an entry and its conversation's name.
 
-    `more` are members of its JSON that the entry itself has not.
+    `more` are members of its JSON that the entry itself has not. `whole` gives it what the store knows
+    and the view does not.
     """
 
     columns: Sequence[Column]
     cells: Callable[[EntryT, str], Sequence[Cell]]
     more: Callable[[EntryT], JsonObject] = lambda _: {}
+    whole: Callable[[Store, EntryT], EntryT] = lambda _, entry: entry
 
 
 def name_of(entry: object) -> str:
@@ -109,7 +111,7 @@ def show(
     store: Store, listing: Listing[EntryT], answer: CaughtUpPage[EntryT], *, as_json: bool
 ) -> None:
     """Show a page, and say on standard error what it is not: all, or up to date."""
-    page = answer.page
+    page = replace(answer.page, entries=tuple(listing.whole(store, entry) for entry in answer.page))
     if as_json:
         output.json_line(_document(page, listing))
         return

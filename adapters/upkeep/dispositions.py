@@ -213,3 +213,19 @@ def is_before_its_end(entry: RetentionEntry, moved_at: int, now: int) -> bool:
     """Return whether a class has not run out yet, of what had its last event at a time."""
     end = entry.runs_out(moved_at)
     return end is None or now < end
+
+
+def unexpired_class(backend: Backend, tenant: UUID, conversation_id: UUID) -> RetentionEntry | None:
+    """Return the class that a conversation goes by, where it has not run out; None where that cannot be told."""
+    classes = RetentionClasses(backend, tenant)
+    try:
+        version = backend.head(conversation_id).version
+        last = next(backend.read(conversation_id, after=version - 1, limit=1), None)
+        if last is None or last.body is None:
+            return None
+        moved_at = last.recorded_at
+        entry = classes.of_conversation(conversation_id, moved_at, classes.of_labels())
+    except CorruptRecord:
+        return None
+    is_early = entry is not None and is_before_its_end(entry, moved_at, backend.clock())
+    return entry if is_early else None

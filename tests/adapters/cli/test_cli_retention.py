@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
-from tests.adapters.cli.command import Command, in_process, url_of
+from tests.adapters.cli.command import Command, in_process, on_a_terminal, url_of
 
 RULE = "EU AI Act 19(1)"
 
@@ -113,12 +114,85 @@ def test_a_query_erases_what_it_chooses(command: Command) -> None:
         ("holds", "lift", "7", "--reason", "b"),
         ("retention", "set", "for-ever", "--rule", RULE),
         ("retention", "set", "six-months"),
+        ("retention", "set", "1d", "support/1", "--label", "a", "--rule", RULE),
     ],
 )
 def test_what_was_typed_wrong_changes_nothing(command: Command, arguments: tuple[str, ...]) -> None:
     assert command(*arguments).code == 2
     assert len(command("conversations").columns) == 3
     assert command("holds", "list").out == command("retention", "list").out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("forget", "--older-than", "0d", "--dry-run"), ("retention", "set", "0d", "--rule", RULE)],
+)
+def test_no_days_are_too_few(command: Command, arguments: tuple[str, ...]) -> None:
+    done = command(*arguments)
+    assert (done.code, "at least 1d" in done.err) == (2, True)
+
+
+def test_lists_name_conversations_by_their_keys(command: Command) -> None:
+    placed(command, "support/1")
+    placed(command, "--all")
+    command("retention", "set", "1d", "sales/1", "--rule", "a wish")
+    assert sorted(columns[2] for columns in command("holds", "list").columns) == [
+        "all",
+        "support/1",
+    ]
+    (row,) = command("retention", "list").columns
+    assert row[:2] == ["sales/1", "1 day"]
+
+
+def test_who_forgets_before_a_class_has_run_out_is_told(command: Command) -> None:
+    command("retention", "set", "six-years", "support/1", "--rule", "HIPAA 164.316(b)(2)")
+    dry = command("forget", "--prefix", "support/", "--dry-run")
+    assert {columns[1]: columns[4] for columns in dry.columns} == {
+        "support/1": "would go, though its class has not run out",
+        "support/2": "would go",
+    }
+    said = "its retention class six-years (HIPAA 164.316(b)(2)) has not run out"
+    done = command("forget", "support/1", "--yes", "--reason", "asked to")
+    assert (done.code, said in done.err) == (0, True)
+    assert "run out" not in command("forget", "support/2", "--yes", "--reason", "asked to").err
+
+
+def test_the_audit_names_operators_as_their_facts_do(command: Command) -> None:
+    placed(command, "--all")
+    command("retention", "set", "1d", "--rule", "a wish", "--actor", "ben")
+    assert [columns[1] for columns in command("audit").columns[:2]] == ["ben", "ana"]
+    command("forget", "sales/1", "--yes", "--reason", "asked to", "--actor", "eve")
+    rows = command("audit", "--limit", "1").columns
+    assert [(columns[1], columns[4]) for columns in rows] == [("eve", "erasure.completed")]
+
+
+def test_a_dry_run_is_drawn_as_a_table_on_a_terminal(command: Command) -> None:
+    placed(command, "support/1")
+    shown = on_a_terminal("forget", "--prefix", "s", "--dry-run", columns=160)
+    assert "last moved" in shown
+    assert "support/1" in shown
+    assert "\t" not in shown
+
+
+def test_what_was_tampered_with_is_not_expired(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("retention", "set", "1d", "--rule", RULE)
+    with sqlite3.connect(tmp_path / "talks.db") as file:
+        for (name,) in file.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall():
+            file.execute(f"DROP TRIGGER {name}")
+        changed = "CAST(replace(CAST(body AS TEXT), 'sword', 'gold_') AS BLOB)"
+        file.execute(f"UPDATE event SET body = {changed} WHERE version = 2")
+    later(monkeypatch, timedelta(days=2))
+    done = command("expire", "--archive", str(tmp_path / "archives"))
+    assert done.code == 1
+    assert {columns[4].split(":")[0] for columns in done.columns} == {"left alone"}
+    assert "its digest is not that of its salt and body" in done.out
+    assert len(command("conversations").columns) == 3
+    exported = command("export", "support/1", "-o", str(tmp_path / "file.jsonl"))
+    assert (exported.code, (tmp_path / "file.jsonl").exists()) == (1, False)
 
 
 def test_expiry_archives_then_erases_what_has_run_out(
@@ -129,7 +203,7 @@ def test_expiry_archives_then_erases_what_has_run_out(
     command("retention", "set", "unlimited", "sales/1", "--rule", "a wish")
     command("retention", "set", "400d", "--label", "category=health", "--rule", "own")
     assert sorted(columns[1] for columns in command("retention", "list").columns) == [
-        "400",
+        "400 days",
         "six-months",
         "unlimited",
     ]

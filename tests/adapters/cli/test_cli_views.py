@@ -136,6 +136,16 @@ def test_the_audit_makes_the_request_again_that_an_answer_followed(
     assert (told["version"], told["sha256"], json.loads(told["body"])) == (3, line[4], body)
 
 
+def test_a_request_on_a_terminal_ends_its_line(url: str) -> None:
+    with onrecord.connect(url) as store:
+        chat = store.conversation("asked")
+        chat.user("Where is it?")
+        body = {"model": "gpt-5", **chat.request("openai-chat")}
+        sent = chat.record_request(body, api="openai-chat").version
+    shown = on_a_terminal("audit", "-c", "asked", "--request", str(sent), "--url", url)
+    assert "}\r\nrequest " in shown
+
+
 def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
     (entry, _) = command("audit", "-c", "support/4712", "--json").document["entries"]
     assert len(command("audit", "-c", entry["conversation"]).columns) == 2
@@ -153,7 +163,8 @@ def test_a_key_that_looks_like_an_id_is_a_key(command: Command, url: str) -> Non
     ("arguments", "code", "said"),
     [
         (("audit", "--since", "yesterday"), 2, "is no time"),
-        (("in-force",), 1, "give one of policy"),
+        (("in-force",), 2, "give one of --policy"),
+        (("in-force", "--policy", "1", "--model", "m"), 2, "give one of --policy"),
         (("audit", "--request", "2"), 2, "give --conversation too"),
         (("audit", "-c", "support/4711", "--request", "2"), 1, "came from no recorded request"),
         (("audit", "-c", "support/4711", "--request", "99"), 1, "has no event 99"),
