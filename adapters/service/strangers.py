@@ -12,7 +12,21 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import SALT_SIZE, header_bytes, parse_header
 from onrecord.domain.log import Append, NewEvent
-from onrecord.domain.operators import ISSUED, REVOKED, USED, operators_of
+from onrecord.domain.operators import (
+    ISSUED,
+    REVOKED,
+    USED,
+    ErasureIntended,
+    HoldPlaced,
+    OperatorsFact,
+    RetentionSet,
+    decode_fact,
+    erasure_id,
+    hold_id,
+    is_marked,
+    operators_of,
+    retention_id,
+)
 
 
 def may_act_for(call: Call[Any, Any], tenant: UUID) -> bool:
@@ -55,6 +69,39 @@ def must_make_no_keys(append: Append) -> None:
     """
     if any(event.type in _OF_KEYS for event in append.events):
         raise Problem(FORBIDDEN, "keys are made and revoked where the log is")
+
+
+def must_be_of_its_tenant(call: Call[Any, Any], append: Append) -> None:
+    """Raise a Problem where operators say something of another tenant, or in a stream of another id.
+
+    A step of the log. Who has a key for all tenants is believed. Their records are kept for good, and others read them by their ids.
+    """
+    if call.access.all_tenants or not append.events or not is_marked(append.tenant):
+        return
+    facts = [decode_fact(each.type, each.schema_version, each.body) for each in append.events]
+    owners = call.tenants.owners
+    is_begun = owners.of(append.conversation_id) == append.tenant
+    if not is_begun and _stream_of(call, facts[0]) != append.conversation_id:
+        raise Problem(FORBIDDEN, "the operators' stream is of something else than its id")
+    for fact in facts:
+        conversation_id = getattr(fact, "conversation_id", None)
+        owner = None if conversation_id is None else owners.of(conversation_id)
+        if operators_of(fact.tenant) != append.tenant or owner not in (None, fact.tenant):
+            raise Problem(FORBIDDEN, "the operators of one tenant say nothing of another one")
+
+
+def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
+    """Return the id of the stream that a fact begins; None where it begins none."""
+    match fact:
+        case ErasureIntended(tenant=tenant, conversation_id=erased, number=number):
+            return erasure_id(tenant, erased, number)
+        case HoldPlaced(tenant=tenant, conversation_id=kept, number=number):
+            return hold_id(tenant, kept, number)
+        case RetentionSet():
+            of = fact.conversation_id, fact.label, fact.value
+            return retention_id(call.backend.digest, fact.tenant, *of)
+        case _:
+            return None
 
 
 def must_be_whole(append: Append) -> None:

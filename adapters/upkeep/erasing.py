@@ -11,7 +11,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given
@@ -116,6 +116,8 @@ class Erasing:
     def _finish(
         self, operators: Operators, erasure_id: UUID, conversation_id: UUID, actor: str | None
     ) -> int:
+        if is_of_another(self.backend, self.tenant, conversation_id):
+            raise CorruptRecord(f"{conversation_id} is another tenant's: run `onrecord verify`")
         intent = next(self.backend.read(erasure_id, limit=1))
         hold = hold_on(self.backend, self.tenant, conversation_id, before=intent.position)
         if hold is not None:
@@ -139,6 +141,27 @@ class Erasing:
         from onrecord.adapters.storage.eventsourcing.operators import Operators
 
         return Operators(self.backend, self.tenant)
+
+
+ACTOR_ID_VERSION: Final = 5
+"""Of UUIDs that names of actors are erased by (domain/actors.py)."""
+
+
+def tenant_of(backend: Backend, erased: UUID) -> UUID | None:
+    """Return whose a conversation is, or the name of an actor that is erased by such an id.
+
+    None where nothing was said in it yet, and where no such name is kept.
+    """
+    owner = backend.owner(erased)
+    if owner is not None or erased.version != ACTOR_ID_VERSION:
+        return owner
+    rows = backend.actors().stored()
+    return next((UUID(bytes=row.tenant) for row in rows if row.actor_id == erased.bytes), None)
+
+
+def is_of_another(backend: Backend, tenant: UUID, erased: UUID) -> bool:
+    """Return whether what is to be erased is known to be another tenant's."""
+    return tenant_of(backend, erased) not in (None, tenant)
 
 
 def operator_name(actor: str | None, default: str | None) -> str:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
+from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.domain.errors import ConversationOnHold, CorruptRecord
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.operators import hold_id, is_hold, operators_of
@@ -47,20 +48,47 @@ def holds_of(
     """
     operators = operators_of(tenant)
     for number in itertools.count():
-        entry = hold_entry(read(hold_id(tenant, conversation_id, number)), operators)
-        if entry is None:
+        events = list(read(hold_id(tenant, conversation_id, number)))
+        if not events:
             return
-        yield entry
+        entry = hold_entry(events, operators)
+        if entry is not None:  # Another tenant's operators may have taken the id.
+            yield entry
 
 
 def hold_on(
     backend: Backend, tenant: UUID, conversation_id: UUID, before: int | None = None
 ) -> HoldEntry | None:
-    """Return a hold that keeps a conversation now, or kept it before a position in its shard; or None."""
-    both = itertools.chain(
-        holds_of(backend.read, tenant, conversation_id), holds_of(backend.read, tenant, None)
+    """Return a hold that keeps a conversation now, or kept it before a position in its shard; or None.
+
+    One on a fork of it keeps it too, as long as that hold is in force: the fork repeats what it says.
+    """
+    found = itertools.chain(
+        holds_of(backend.read, tenant, conversation_id),
+        holds_of(backend.read, tenant, None),
+        _holds_on_forks(backend, tenant, conversation_id),
     )
-    return next((hold for hold in both if hold.was_in_force(before)), None)
+    return next((hold for hold in found if hold.was_in_force(before)), None)
+
+
+def _holds_on_forks(backend: Backend, tenant: UUID, origin: UUID) -> Iterator[HoldEntry]:
+    """Yield the holds in force on what goes on from a conversation: from the holds back, they are few."""
+    for hold in holds(backend, tenant):
+        known = set[UUID]()
+        fork = hold.conversation_id
+        while fork is not None and fork not in known:
+            known.add(fork)
+            fork = _origin_of(backend, fork)
+            if fork == origin:
+                yield hold
+                break
+
+
+def _origin_of(backend: Backend, conversation_id: UUID) -> UUID | None:
+    try:
+        return beginning_of(backend, conversation_id).origin
+    except CorruptRecord:
+        return None  # `verify` names it.
 
 
 def must_not_be_on_hold(

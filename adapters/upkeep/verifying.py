@@ -17,7 +17,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.seals.trust import NO_SEALS, Seals
-from onrecord.adapters.upkeep.erasing import erasures_of
+from onrecord.adapters.upkeep.erasing import erasures_of, is_of_another
 from onrecord.adapters.upkeep.verified import Verified
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
 from onrecord.adapters.upkeep.verifying_holds import broken_hold_faults
@@ -286,6 +286,10 @@ class _Check:
             return
         if entry is not None:
             self._erased_by_operators.add(entry.conversation_id)
+            if is_of_another(self._backend, entry.intention.tenant, entry.conversation_id):
+                why = "this erasure is of what another tenant has: nobody carries it out"
+                self.add([Fault(head.conversation_id, 0, why)])
+                return
         if not head.head.closed or (entry is not None and entry.refusal is not None):
             return
         if entry is None or entry.outcome is None:

@@ -33,5 +33,7 @@ def broken_hold_faults(
         return
     done = [entry for entry in erasures if entry.outcome is not None]
     for hold in holds:
-        if any(hold.was_in_force(entry.position) for entry in done):
+        # Without an intent no place tells which came first: the hold is named.
+        is_broken = any(hold.was_in_force(entry.position) for entry in done)
+        if is_broken or (not erasures and hold.was_in_force()):
             yield Fault(own, 0, f"it was erased while a legal hold kept it: {hold.hold_id}")

@@ -19,6 +19,7 @@ from onrecord.domain.operators import (
     erasure_id,
     operators_of,
 )
+from onrecord.projections.history.operators_streams import is_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ def erasure_entry(events: Iterable[RecordedEvent], operators: UUID) -> ErasureEn
     number is no erasure of those.
     """
     entry: ErasureEntry | None = None
+    events = list(events)
+    if is_foreign(events, operators):
+        raise CorruptRecord("the operators of another tenant wrote it")
     for event in events:
         match decode_fact(event.type, event.schema_version, event.body or b""):
             case ErasureIntended() as intention if entry is None:

@@ -15,6 +15,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import HoldLifted, HoldPlaced, decode_fact, hold_id, operators_of
+from onrecord.projections.history.operators_streams import is_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,13 @@ class HoldEntry:
 def hold_entry(events: Iterable[RecordedEvent], operators: UUID) -> HoldEntry | None:
     """Return the hold that a stream of an operators' stream tells of; None where it has no events.
 
+    None too where the operators of another tenant wrote it.
     CorruptRecord where its events cannot be read, or do not make the hold that the stream is of.
     """
     entry: HoldEntry | None = None
+    events = list(events)
+    if is_foreign(events, operators):
+        return None
     for event in events:
         match decode_fact(event.type, event.schema_version, event.body or b""):
             case HoldPlaced() as placed if entry is None:

@@ -24,6 +24,7 @@ from onrecord.domain.operators import (
     operators_of,
     retention_id,
 )
+from onrecord.projections.history.operators_streams import is_foreign
 
 Keyed: TypeAlias = Callable[[str], bytes]
 """The keyed digest of a log."""
@@ -100,9 +101,13 @@ def retention_entry(
 ) -> RetentionEntry | None:
     """Return what a stream of operators sets last, by its events or the last of them; None of none.
 
+    None too where the operators of another tenant wrote it.
     CorruptRecord where an event cannot be read, or sets the class of something else.
     """
     entry: RetentionEntry | None = None
+    events = list(events)
+    if is_foreign(events, operators):
+        return None
     for event in events:
         fact = decode_fact(event.type, event.schema_version, event.body or b"")
         if not isinstance(fact, RetentionSet):

@@ -19,6 +19,7 @@ from onrecord.adapters.service.routes.log_paths import LOG, OF_ONE, conversation
 from onrecord.adapters.service.strangers import (
     is_visible,
     must_act_for,
+    must_be_of_its_tenant,
     must_be_whole,
     must_make_no_keys,
 )
@@ -168,6 +169,8 @@ async def append(call: Call[Empty, AppendsForm]) -> Response:
             must_be_whole(each)
 
     def write() -> tuple[UUID, list[Verdict]]:
+        for each in appends:
+            must_be_of_its_tenant(call, each)
         verdicts = call.backend.append(appends)
         return call.backend.incarnation(), verdicts
 

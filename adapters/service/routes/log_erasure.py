@@ -32,10 +32,7 @@ from onrecord.adapters.storage.http.forms import (
     Sentences,
 )
 from onrecord.adapters.store import erase_in
-from onrecord.adapters.upkeep.erasing import must_be_erasable
-
-_ACTOR_ID_VERSION: Final = 5
-"""Of UUIDs that names of actors are erased by (domain/actors.py)."""
+from onrecord.adapters.upkeep.erasing import ACTOR_ID_VERSION, must_be_erasable, tenant_of
 
 
 class After(Model):
@@ -53,7 +50,12 @@ class Age(Model):
 
 
 async def forget(call: Call[Empty, Empty]) -> Response:
-    """Erase what a conversation says, or the name of an actor, wherever the service has it."""
+    """Erase what a conversation says, or the name of an actor, wherever the service has it.
+
+    Our client intends it in the log first, and holds before that intent are looked for. Of a client that
+    does not, nobody knows who erases and why: a hold that comes within that moment is broken, and
+    `verify` names it.
+    """
     conversation_id = conversation_id_of(call)
     tenant = await call.steps.run(partial(_erased_tenant, call, conversation_id))
     await call.steps.run(partial(must_be_erasable, call.backend, tenant, conversation_id))
@@ -66,15 +68,12 @@ async def forget(call: Call[Empty, Empty]) -> Response:
 
 def _erased_tenant(call: Call[Empty, Empty], erased: UUID) -> UUID:
     """Return whose it is that is to be erased; Problem where that is not for whoever asks."""
-    owner = call.tenants.owners.of(erased)
+    owner = call.tenants.owners.of(erased) or tenant_of(call.backend, erased)
     if owner is not None:
         must_act_for(call, owner)
         return owner
-    if erased.version == _ACTOR_ID_VERSION and not call.access.all_tenants:
-        place = call.tenant.bytes, erased.bytes
-        rows = call.backend.actors().stored()
-        if not any((row.tenant, row.actor_id) == place for row in rows):
-            raise Problem(FORBIDDEN, "the tenant has no such name")
+    if erased.version == ACTOR_ID_VERSION and not call.access.all_tenants:
+        raise Problem(FORBIDDEN, "the tenant has no such name")
     return call.tenant
 
 

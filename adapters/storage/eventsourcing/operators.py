@@ -281,6 +281,8 @@ class Operators(Application[UUID]):
         id_ = retention_id(self._backend.digest, self._tenant, *of)
         for attempt in range(_TRIES):
             try:
+                if self._backend.owner(id_) not in (None, operators_of(self._tenant)):
+                    raise CorruptRecord("the operators of another tenant took its id: run verify")
                 retention: Retention = self.repository.get(id_)
                 retention.change(keep, actor, rule)
             except AggregateNotFoundError:

@@ -8,12 +8,17 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from eventsourcing.domain import Aggregate
 
 import onrecord
 from onrecord.adapters.service.access import Access
+from onrecord.adapters.storage.eventsourcing.erasures import Erasure
+from onrecord.adapters.storage.eventsourcing.operators import Operators
+from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
 from onrecord.adapters.storage.http.http import Http, open_http
 from onrecord.domain.actors import actor_id
 from onrecord.domain.errors import (
+    ConversationOnHold,
     CorruptRecord,
     InvalidInput,
     StorageReadOnly,
@@ -21,7 +26,7 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.head import Effect, Head
 from onrecord.domain.log import Append, NewEvent, Recorded
-from onrecord.domain.operators import operators_of
+from onrecord.domain.operators import operators_of, retention_id
 from tests.adapters.service.keys import OTHER, TENANT
 from tests.adapters.service.served import Served, served
 from tests.factories import appending, drafted, prompt, raw_event, started
@@ -300,3 +305,41 @@ async def test_the_same_store_is_awaited(service: Served) -> None:
             async for event in events:
                 if event.version == done.last:
                     break
+
+
+def test_operators_write_nothing_of_another_tenant_and_erase_no_conversation_of_it(
+    writer: Http, stranger: Http
+) -> None:
+    conversation = uuid4()
+    writer.append([appending(conversation, started(), prompt("swordfish"), tenant=TENANT)])
+    stranger.append([appending(uuid4(), started(), tenant=OTHER)])
+    keyed = stranger.digest
+    foreign = Operators(stranger, OTHER)
+    forged: list[Aggregate] = [
+        Erasure(OTHER, conversation, 0, "mallory", "none"),
+        Erasure(TENANT, conversation, 0, "mallory", "none"),
+        Hold(TENANT, None, 0, "squat", "mallory", "none"),
+        Hold(OTHER, conversation, 0, "squat", "mallory", "none"),
+        Retention.begin(retention_id(keyed, TENANT), OTHER, None, None, None, 1, "mallory", "none"),
+    ]
+    for aggregate in forged:
+        with pytest.raises(StorageReadOnly):
+            foreign.save(aggregate)
+    hold = foreign.place_hold(None, "Smith v. Example", "eve", "claim")
+    assert foreign.lift_hold(hold.id, "eve", "settled") is True
+    foreign.set_retention(None, "category", "health", 400, "eve", "a rule")
+
+
+def test_a_key_for_all_tenants_erases_no_name_past_the_hold_of_its_tenant(
+    service: Served, writer: Http, operator: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone = Access(OTHER, "operate", "everyone", UUID(int=5), all_tenants=True)
+    monkeypatch.setitem(KEYS, "ork_everyone", everyone)
+    writer.append([appending(uuid4(), started(), tenant=TENANT)])
+    digest = writer.digest("Ana")
+    writer.actors().keep(TENANT, digest, "Ana")
+    Operators(operator, TENANT).place_hold(None, "Smith v. Example", "eve", "claim")
+    for log in _opened(service, "ork_everyone"):
+        with pytest.raises(ConversationOnHold):
+            log.forget(actor_id(TENANT, digest))
+    assert writer.actors().names(TENANT, [digest])
