@@ -158,7 +158,7 @@ def test_the_page_on_evidence_does_what_it_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("ONRECORD_SEAL_KEY", "seal.key")
     monkeypatch.setenv("ONRECORD_SEALS", "seals")
     assert run_commands(page) == 3
-    for name, conversations in (("4711", 1), ("march", 0)):
+    for name, conversations in (("4711", 1), ("march", 1)):
         with Path(f"{name}.evidence").open("rb") as file:
             bundle = onrecord_verify.verified(file, [str(key.public)])
         assert bundle.counts["conversations"] == conversations

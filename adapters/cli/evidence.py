@@ -131,6 +131,8 @@ def evidence(
         raise typer.BadParameter("name a KEY, or say --tenant")
     if not tenant and (since or until):
         raise typer.BadParameter("--since and --until go with --tenant")
+    if since and until and until <= since:
+        raise typer.BadParameter("--until is not behind --since")
     with opened(context, url) as store:
         backend, sealing = backend_of(store), seals_given(seals, None, vkeys)
         scope, ends = _scope(store, key, since, until), ends_of(backend)
@@ -139,10 +141,14 @@ def evidence(
         bundle = Evidence(backend, _proofs(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
         written = _write(store, file, bundle.lines())
+    if partial:
+        left_out = f"{counted(bundle.left_out, 'event')} left out: no checkpoint covers them."
+        output.note(left_out)
     if file == STANDARD_INPUT:
         return
     if as_json:
-        output.json_line({"file": str(file), "bytes": written})
+        unsealed = {"unsealed": bundle.left_out} if partial else {}
+        output.json_line({"file": str(file), "bytes": written, **unsealed})
     else:
         output.sentence(
             f"The evidence is in {file}, {size(written)}: check it with onrecord-verify."

@@ -32,7 +32,7 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import INTENDED, erasure_id
+from onrecord.domain.operators import COMPLETED, erasure_id
 from onrecord.domain.seals.notes import parse_note
 from onrecord.projections.matching.template import RequestReplay, sent_in
 
@@ -83,6 +83,8 @@ class Evidence:
     scope: Scope
     ends: Mapping[int, int]
     partial: bool = False
+    left_out: int = field(default=0, init=False)
+    """How many events no checkpoint covered, of those that were read so far."""
     _unsealed: int = field(default=0, init=False)
 
     def lines(self) -> Iterator[bytes]:
@@ -90,11 +92,23 @@ class Evidence:
         return closed(self._lines())
 
     def must_be_sealed(self) -> None:
-        """Raise InvalidInput where something is not covered yet, before anything is written."""
-        if self.partial:
-            return
+        """Raise InvalidInput where there is nothing to show, or something is not covered, before anything is written."""
+        is_shown = False
         for last in self._last_events():
-            self._is_covered(last)
+            if not self.partial:
+                self._is_covered(last)
+            is_shown = is_shown or self._begins_sealed(last.conversation_id)
+            if is_shown and self.partial:
+                return
+        if not is_shown:
+            raise InvalidInput(
+                "there is nothing to prove: no conversation has an event in that time that is sealed"
+            )
+
+    def _begins_sealed(self, conversation_id: UUID) -> bool:
+        """Whether the last checkpoint covers the first event of a conversation."""
+        first = next(self.backend.read(conversation_id, limit=1), None)
+        return first is not None and first.position <= self.proofs.of(first.shard).size
 
     def _lines(self) -> Iterator[Line]:
         yield {
@@ -212,7 +226,7 @@ class Evidence:
             yield {"erasure": str(stream), "of": str(conversation_id)}
             for event in self.backend.read(stream):
                 if self._is_covered(event):
-                    is_erased = is_erased or event.type == INTENDED
+                    is_erased = is_erased or event.type == COMPLETED
                     yield self._event_line(event)
             yield from self._left_out()
         yield {"conversation": str(conversation_id), "key": self._key(conversation_id)}
@@ -220,14 +234,15 @@ class Evidence:
         yield from self._left_out()
 
     def _key(self, conversation_id: UUID) -> str | None:
-        """Return the key, where the first event says it."""
+        """Return the key, where the first event says it and is sealed."""
         for event in self.backend.read(conversation_id, limit=1):
             if event.version < 1:
                 raise InvalidInput(
                     "this is an aggregate that begins at version 0, and no conversation: its own application "
                     "reads it"
                 )
-            if isinstance(started := event.event(), ConversationStarted):
+            is_sealed = self._begins_sealed(conversation_id)
+            if is_sealed and isinstance(started := event.event(), ConversationStarted):
                 return started.key
         return None
 
@@ -247,7 +262,7 @@ class Evidence:
                 continue
             if event.body is None and not is_erased:
                 raise CorruptRecord(
-                    f"version {event.version} has no content, and no erasure that is sealed says why: seal the "
+                    f"version {event.version} has no content, and no completed erasure that is sealed says why: seal the "
                     "log, and run `onrecord verify`"
                 )
             for blob in blobs_in(event):
@@ -293,6 +308,7 @@ class Evidence:
     def _left_out(self) -> Iterator[Line]:
         if self._unsealed:
             yield {"unsealed": self._unsealed}
+        self.left_out += self._unsealed
         self._unsealed = 0
 
     def _event_line(self, event: RecordedEvent) -> Line:

@@ -75,7 +75,7 @@ def test_an_auditor_needs_the_file_the_verifier_and_the_key(
     assert b"ModuleNotFoundError" in alone.stderr
     checked = verified(auditors, "4711.evidence", "--key", vkey)
     assert (checked.returncode, checked.stderr) == (0, "")
-    assert "1 conversations, 3 events" in checked.stdout
+    assert "1 conversation, each from version 1 on without a gap. 3 events" in checked.stdout
     assert "Not proved: " in checked.stdout
     unpinned = verified(auditors, "4711.evidence")
     assert unpinned.returncode == 3
@@ -88,13 +88,17 @@ def test_another_key_or_another_byte_proves_nothing(command: Command, vkey: str)
     checked = verified(sys.executable, "4711.evidence", "--key", other)
     assert (checked.returncode, checked.stdout) == (1, "")
     assert checked.stderr == (
-        "NOT PROVED: line 3: the checkpoint is signed by no key that was given\n"
+        "NOT PROVED: line 3: the checkpoint is signed by no key of this log that was given\n"
     )
     Path("4711.evidence").write_bytes(Path("4711.evidence").read_bytes().replace(b"kind", b"rude"))
     checked = verified(sys.executable, "4711.evidence", "--key", vkey)
     assert (checked.returncode, checked.stdout) == (1, "")
     assert "the digest is not that of salt and body" in checked.stderr
-    assert verified(sys.executable, "4711.evidence", "--key", "none").returncode == 2
+    malformed = verified(sys.executable, "4711.evidence", "--key", "none")
+    assert (malformed.returncode, "--key: a public key is written NAME" in malformed.stderr) == (
+        2,
+        True,
+    )
     assert verified(sys.executable, "nowhere", "--key", vkey).returncode == 2
 
 
@@ -168,3 +172,31 @@ def test_a_proof_is_of_an_event_or_of_two_checkpoints(command: Command) -> None:
     assert command("evidence", "--out", "x").code == 2
     assert command("evidence", KEY, "--tenant", "--out", "x").code == 2
     assert command("evidence", KEY, "--since", "2026-01-01", "--out", "x").code == 2
+    period = ("--since", "2026-01-02", "--until", "2026-01-01")
+    assert command("evidence", "--tenant", *period, "--out", "x").code == 2
+
+
+def test_a_time_without_conversations_is_refused_and_no_file_is_written(command: Command) -> None:
+    done = command("evidence", "--tenant", "--until", "2020-01-01", "--out", "x", "--seal")
+    assert (done.code, "there is nothing to prove" in done.err) == (1, True)
+    assert not Path("x").exists()
+
+
+def test_what_was_left_out_is_counted(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("evidence", KEY, "--out", "first.evidence", "--seal")
+    monkeypatch.delenv("ONRECORD_SEAL_KEY")
+    with onrecord.connect() as store:
+        store.conversation(KEY).user("Thank you.")
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", "key")
+    done = command("evidence", KEY, "--out", "second.evidence", "--partial", "--json")
+    assert "1 event left out" in done.err
+    assert '"unsealed":1' in done.out.replace(" ", "")
+
+
+def test_a_request_that_is_not_shown_without_a_proof_has_its_exit_code_in_the_help() -> None:
+    text = verified(sys.executable, "--help").stdout
+    assert all(f"{code}, " in text for code in range(4))
+    alone = subprocess.run(
+        [sys.executable, "-I", "-S", VERIFIER, "x"], capture_output=True, text=True, check=False
+    )
+    assert alone.returncode == 2

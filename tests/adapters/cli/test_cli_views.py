@@ -141,9 +141,9 @@ def test_a_request_on_a_terminal_ends_its_line(url: str) -> None:
         chat = store.conversation("asked")
         chat.user("Where is it?")
         body = {"model": "gpt-5", **chat.request("openai-chat")}
-        sent = chat.record_request(body, api="openai-chat").version
+        sent = chat.record_request(body, api="openai-chat").last
     shown = on_a_terminal("audit", "-c", "asked", "--request", str(sent), "--url", url)
-    assert "}\r\nrequest " in shown
+    assert "}\nrequest " in shown
 
 
 def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:

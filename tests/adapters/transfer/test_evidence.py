@@ -92,7 +92,8 @@ def test_a_period_is_told_from_the_beginning_of_what_moved_in_it(told: Sealed) -
     bundle = check(told.evidence(Scope(TENANT, None, since, until)), told.vkey)
     expected = [event for event in events if event.recorded_at < until]
     assert bundle.counts["events"] >= len(expected) > 0
-    assert check(told.evidence(Scope(TENANT, None, 0, 1)), told.vkey).counts["conversations"] == 0
+    with pytest.raises(InvalidInput, match="nothing to prove"):
+        told.evidence(Scope(TENANT, None, 0, 1))
 
 
 def test_what_is_not_sealed_is_refused_or_left_out_by_name(told: Sealed) -> None:
@@ -109,7 +110,7 @@ def test_what_is_not_sealed_is_refused_or_left_out_by_name(told: Sealed) -> None
 def test_what_was_erased_without_a_sealed_erasure_is_refused(told: Sealed) -> None:
     gone = told.id_of()
     told.backend.forget(gone)
-    with pytest.raises(CorruptRecord, match="no erasure that is sealed says why"):
+    with pytest.raises(CorruptRecord, match="no completed erasure that is sealed says why"):
         told.evidence(Scope(TENANT, gone), partial=True)
 
 
@@ -238,7 +239,7 @@ def test_a_checkpoint_of_another_key_is_noticed(told: Sealed) -> None:
         return {"checkpoint": signed(text, other).encode().decode()}
 
     data = changed(told.evidence(), lambda line: "checkpoint" in line, forged)
-    refused(data, told, "signed by no key that was given")
+    refused(data, told, "signed by no key of this log that was given")
 
 
 def test_a_checkpoint_that_says_something_else_is_noticed(told: Sealed) -> None:
@@ -268,7 +269,7 @@ def test_a_checkpoint_of_another_log_is_noticed(told: Sealed) -> None:
         return {"log": "00000000-0000-8000-8000-000000000000"}
 
     data = changed(told.evidence(), lambda line: "log" in line, forged)
-    refused(data, told, "the checkpoint is of another log")
+    refused(data, told, "signed by no key of this log")
 
 
 def test_other_bytes_of_a_request_or_a_document_are_noticed(told: Sealed) -> None:
@@ -327,20 +328,20 @@ def test_content_that_was_taken_out_is_not_taken_for_erased(told: Sealed) -> Non
         lambda line: is_event(line, version=2),
         lambda line: {"body": None, "salt": None},
     )
-    refused(data, told, "it has no content, and no erasure says why")
+    refused(data, told, "it has no content, and no completed erasure says why")
 
 
 def test_an_erasure_that_is_left_out_is_noticed(told: Sealed) -> None:
     lines = lines_of(told.evidence(_gone(told)))
     (at,) = (at for at, line in enumerate(lines) if "erasure" in line)
-    refused(closed(lines[:at] + lines[at + 3 :]), told, "no erasure says why")
+    refused(closed(lines[:at] + lines[at + 3 :]), told, "no completed erasure says why")
 
 
 def test_the_erasure_of_another_conversation_does_not_count(told: Sealed) -> None:
     data = told.evidence(_gone(told))
     other = str(told.id_of("other"))
     forged = changed(data, lambda line: "erasure" in line, lambda line: {"of": other})
-    refused(forged, told, "another conversation was erased")
+    refused(forged, told, "another conversation was erased|no erasure of this")
 
 
 def test_nothing_may_be_left_out_of_a_bundle_that_is_not_partial(told: Sealed) -> None:
