@@ -158,7 +158,7 @@ def test_who_forgets_before_a_class_has_run_out_is_told(command: Command) -> Non
 
 
 def test_the_audit_names_operators_as_their_facts_do(command: Command) -> None:
-    placed(command, "--all")
+    placed(command, "support/1")
     command("retention", "set", "1d", "--rule", "a wish", "--actor", "ben")
     assert [columns[1] for columns in command("audit").columns[:2]] == ["ben", "ana"]
     command("forget", "sales/1", "--yes", "--reason", "asked to", "--actor", "eve")
