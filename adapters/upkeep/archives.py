@@ -82,7 +82,7 @@ def archive(
         if there != manifest:
             raise _another(path, place)
         return _read_back(place, path, manifest, parts)
-    parts = []
+    parts = list[_Part]()
     for part, data in _cut(pieces()):
         # In place of what a program left that ended before its manifest: that may be other bytes.
         place.replace(f"{path}/{part.name}", data)

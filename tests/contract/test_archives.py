@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -61,16 +62,24 @@ def altered(
     patch.setattr(backend, "read", read)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda event: event._replace(body=event.body.replace(b"swordfish", b"goldfish!")),
-        lambda event: event._replace(digest=bytes(32)),
-        lambda event: event._replace(version=event.version + 1),
-    ],
-    ids=["body", "digest", "version"],
-)
-@pytest.mark.parametrize("writer", [None, lambda _id, _key: [b"an archive"]], ids=["own", "other"])
+def with_another_body(event: RecordedEvent) -> RecordedEvent:
+    return event._replace(body=(event.body or b"").replace(b"swordfish", b"goldfish!"))
+
+
+def with_another_digest(event: RecordedEvent) -> RecordedEvent:
+    return event._replace(digest=bytes(32))
+
+
+def behind_a_gap(event: RecordedEvent) -> RecordedEvent:
+    return event._replace(version=event.version + 1)
+
+
+def other_bytes(_: UUID, __: str | None) -> list[bytes]:
+    return [b"an archive"]
+
+
+@pytest.mark.parametrize("change", [with_another_body, with_another_digest, behind_a_gap])
+@pytest.mark.parametrize("writer", [None, other_bytes])
 def test_a_damaged_conversation_is_not_erased_behind_an_archive(
     store: Store,
     tmp_path: Path,
