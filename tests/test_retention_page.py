@@ -36,7 +36,11 @@ def test_an_archive_is_restored_as_the_page_says(
         store.retention.set_class(1, rule="own")
     real = Sqlite.clock
     days = timedelta(days=2) // timedelta(microseconds=1)
-    monkeypatch.setattr(Sqlite, "clock", lambda log: real(log) + days)
+
+    def clock(log: Sqlite) -> int:
+        return real(log) + days
+
+    monkeypatch.setattr(Sqlite, "clock", clock)
     monkeypatch.setattr("onrecord.adapters.upkeep.archives._PART", 500)
     assert command("expire", "--archive", "archives").code == 0
     (manifest,) = (tmp_path / "archives").rglob("manifest.json")
