@@ -19,7 +19,7 @@ from onrecord.domain.operators import (
     erasure_id,
     operators_of,
 )
-from onrecord.projections.history.operators_streams import is_foreign
+from onrecord.projections.retention.operators_streams import is_foreign
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import HoldLifted, HoldPlaced, decode_fact, hold_id, operators_of
-from onrecord.projections.history.operators_streams import is_foreign
+from onrecord.projections.retention.operators_streams import is_foreign
 
 
 @dataclass(frozen=True, slots=True)

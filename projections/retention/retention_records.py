@@ -24,7 +24,7 @@ from onrecord.domain.operators import (
     operators_of,
     retention_id,
 )
-from onrecord.projections.history.operators_streams import is_foreign
+from onrecord.projections.retention.operators_streams import is_foreign
 
 Keyed: TypeAlias = Callable[[str], bytes]
 """The keyed digest of a log."""
