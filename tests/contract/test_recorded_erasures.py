@@ -18,7 +18,7 @@ from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendReco
 from onrecord.adapters.storage.eventsourcing.erasures import Erasure
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
-from onrecord.adapters.upkeep import erasing
+from onrecord.adapters.streams import listing
 from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,
@@ -66,7 +66,7 @@ def mortal(store: Store, patch: pytest.MonkeyPatch, last: int) -> None:
         (backend_of(store), "append"),
         (backend_of(store), "forget"),
         (spool_of(store), "forget"),
-        (erasing, "forks_left"),
+        (listing, "forks_of"),
     ):
         patch.setattr(owner, name, dying(getattr(owner, name)))
 
