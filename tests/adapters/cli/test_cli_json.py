@@ -73,6 +73,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
     request = next(str(event["version"]) for event in shown if event["type"] == "request.sent")
     issued = run("keys", "issue", "gateway", "--json", "--url", copy)
+    sealed = sealing(folder, url)
+    with onrecord.connect(url, actor="ana") as store:
+        store.retention.place_hold(matter="Smith v. Example", reason="claim")
+        store.retention.set_class("six-months", rule="EU AI Act 19(1)")
     runs = {
         "keys issue NAME": issued,
         "keys list": run("keys", "list", "--json", "--url", copy),
@@ -90,8 +94,13 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "evidence KEY --out FILE": run(
             *("evidence", KEY, "--out", str(folder / "chat.evidence"), "--seal", "--json"),
             *("--url", url),
-            **sealing(folder, url),
+            **sealed,
         ),
+        "seal-key FILE": run("seal-key", str(folder / "new.key"), "--json", "--url", url),
+        "seal": run("seal", "--json", "--url", url, **sealed),
+        "checkpoint": run("checkpoint", "--json", "--url", url, **sealed),
+        "holds list": run("holds", "list", "--json", "--url", url),
+        "retention list": run("retention", "list", "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
         "tools KEY": run("tools", KEY, "--json", "--url", url),
@@ -149,7 +158,9 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         command: {tuple(document) for document in documents(done)} for command, done in runs.items()
     }
     assert written == {command: {tuple(LISTED[command])} for command in runs}
-    assert LISTED.keys() - runs.keys() == {"demo --live", "tail", "parked [VIEW]"}
+    assert LISTED.keys() - runs.keys() == {
+        *("demo --live", "tail", "parked [VIEW]", "expire --archive URL")
+    }
 
 
 @pytest.mark.parametrize(
