@@ -86,9 +86,10 @@ def proof(
     with opened(context, url) as store:
         proofs = _proofs(backend_of(store), seals_given(seals, None, vkeys))
         if consistency is not None:
-            text = proofs.consistency(shard, *consistency).text()
+            text = proofs.of(shard).consistency(*consistency).text()
         else:
-            text = proofs.inclusion(_event(store, key or "", event or "")).text()
+            recorded = _event(store, key or "", event or "")
+            text = proofs.of(recorded.shard).inclusion(recorded).text()
         _write(store, file, [text])
 
 

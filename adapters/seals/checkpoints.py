@@ -20,9 +20,9 @@ from onrecord.adapters.seals.places import Place
 from onrecord.adapters.seals.signing import verified
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.seals.checkpoint import Checkpoint, origin_of, parse_checkpoint
-from onrecord.domain.seals.merkle import HASH_SIZE, Subtrees
+from onrecord.domain.seals.merkle import HASH_SIZE
 from onrecord.domain.seals.notes import LARGEST, PublicKey
-from onrecord.domain.seals.tiles import WIDTH, Tile, hashes_of, subtrees_in, tile_in
+from onrecord.domain.seals.tiles import WIDTH, Tile, hashes_of, tile_in
 
 _LAST: Final = "checkpoint"
 _EACH: Final = "checkpoints"
@@ -53,12 +53,6 @@ class ShardSeals:
         """Return the last checkpoint, or None; CorruptRecord where it is not ours, or not signed."""
         note = self.place.read(f"{self._folder}/{_LAST}", LARGEST)
         return None if note is None else self._read(note, _LAST)
-
-    def each(self) -> Iterator[SealedCheckpoint]:
-        """Yield all checkpoints, the smallest first; CorruptRecord where one is not ours, or not signed."""
-        for size in self.sizes():
-            if (sealed := self.at(size)) is not None:
-                yield sealed
 
     def sizes(self) -> list[int]:
         """Return the sizes of all checkpoints, the smallest first; no checkpoint is read."""
@@ -102,17 +96,6 @@ class ShardSeals:
                 return there
             raise
         return sealed
-
-    def subtrees(self, size: int) -> Subtrees:
-        """Return how to find the subtrees of the tree of a size in the tiles that are here."""
-        tiles: dict[Tile, bytes] = {}
-
-        def data(tile: Tile) -> bytes:
-            if tile not in tiles:
-                tiles[tile] = self.tile(tile)
-            return tiles[tile]
-
-        return subtrees_in(size, data)
 
     def leaves(self, size: int) -> Iterator[bytes]:
         """Yield the leaves of the tree of a size as the tiles have them, read a tile at a time."""

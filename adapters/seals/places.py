@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.storage.postgres.url import without_secrets
 from onrecord.domain.errors import (
     CorruptRecord,
     InvalidInput,
@@ -223,7 +222,7 @@ def _remote(url: str) -> Remote:
 
 def _shown(url: str) -> str:
     """Return where an URL leads, without who asks there and without its parameters."""
-    scheme, _, address = without_secrets(url).partition("://")
+    scheme, _, address = url.partition("://")
     host, slash, path = re.split(r"[?#]", address, maxsplit=1)[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 

@@ -132,11 +132,3 @@ class LogProofs:
         if shard not in self._shards:
             self._shards[shard] = ShardProofs(ShardSeals(self.place, self.log_id, shard, self.keys))
         return self._shards[shard]
-
-    def inclusion(self, event: RecordedEvent) -> InclusionProof:
-        """Return the proof that an event is in the tree of its shard, as `ShardProofs.inclusion` has it."""
-        return self.of(event.shard).inclusion(event)
-
-    def consistency(self, shard: int, old: int, new: int) -> ConsistencyProof:
-        """Return the proof that a checkpoint goes on from another, as `ShardProofs.consistency` has it."""
-        return self.of(shard).consistency(old, new)

@@ -175,7 +175,7 @@ class Evidence:
             hashes: tuple[bytes, ...] = ()
             if older is not None:
                 sizes = older.checkpoint.size, checkpoint.size
-                hashes = self.proofs.consistency(checkpoint.shard, *sizes).hashes
+                hashes = self.proofs.of(checkpoint.shard).consistency(*sizes).hashes
             yield {"checkpoint": sealed.note.decode(), "consistency": _hexadecimal(hashes)}
             older = sealed
 
@@ -312,7 +312,7 @@ class Evidence:
         self._unsealed = 0
 
     def _event_line(self, event: RecordedEvent) -> Line:
-        proof = self.proofs.inclusion(event)
+        proof = self.proofs.of(event.shard).inclusion(event)
         return {
             **place_members(event),
             **byte_members(event),

@@ -81,17 +81,6 @@ def parse_root(text: str) -> Root:
 # Proofs, made from the roots of full subtrees.
 
 
-def tree_at(size: int, subtrees: Subtrees) -> Tree:
-    """Return the tree over the first so many leaves."""
-    peaks: list[bytes] = []
-    start = 0
-    for level in reversed(range(size.bit_length())):
-        if size >> level & 1:
-            peaks.append(subtrees(level, start >> level))
-            start += 1 << level
-    return Tree(size, tuple(peaks))
-
-
 def inclusion_proof(index: int, size: int, subtrees: Subtrees) -> tuple[bytes, ...]:
     """Return the hashes that lead from a leaf to the root of a tree, the lowest first (§2.1.3.1)."""
     if not 0 <= index < size:

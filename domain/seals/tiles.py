@@ -6,7 +6,6 @@ is the root of a full tile below. From the tiles of a tree each of its proofs ca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -17,9 +16,6 @@ WIDTH: Final = 256
 """Hashes of a full tile."""
 
 _HEIGHT: Final = 8
-_PATH: Final = re.compile(
-    r"tile/(0|[1-9][0-9]?)/((?:x[0-9]{3}/)*)([0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?"
-)
 
 
 class Tile(NamedTuple):
@@ -36,19 +32,6 @@ class Tile(NamedTuple):
         number = "/".join((*(f"x{group}" for group in first), last))
         partial = "" if self.width == WIDTH else f".p/{self.width}"
         return f"tile/{self.level}/{number}{partial}"
-
-
-def parse_path(path: str) -> Tile:
-    """Return the tile of a path; CorruptRecord for a path of none."""
-    match = _PATH.fullmatch(path)
-    if match is None:
-        raise CorruptRecord("this is the path of no tile")
-    level, groups, last, width = match.groups()
-    number = int(groups.replace("x", "").replace("/", "") + last)
-    tile = Tile(int(level), number, int(width) if width else WIDTH)
-    if tile.path() != path:
-        raise CorruptRecord("this is the path of no tile")
-    return tile
 
 
 def tile_in(level: int, number: int, size: int) -> Tile:

@@ -18,7 +18,7 @@ from onrecord.domain.header import body_digest, leaf, recorded_header
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.domain.seals.merkle import inclusion_proof
-from onrecord.domain.seals.tiles import TileWriter, no_tile
+from onrecord.domain.seals.tiles import TileWriter, no_tile, subtrees_in
 from tests.bench.growth import fill
 from tests.bench.measure import Aim, Figures, Measure, computing, stopwatch
 from tests.bench.workspace import Workspace
@@ -80,7 +80,7 @@ def _sealed(log: Backend, count: int, folder: Path) -> Iterator[Measure]:
 
 
 def _prove(kept: ShardSeals, index: int, size: int) -> None:
-    inclusion_proof(index, size, kept.subtrees(size))
+    inclusion_proof(index, size, subtrees_in(size, kept.tile))
 
 
 def _once(work: Callable[[], object], count: int) -> float:

@@ -23,6 +23,8 @@ from onrecord.domain.seals.merkle import (
     root_by_inclusion,
 )
 from onrecord.domain.seals.notes import PrivateKey
+from onrecord.domain.seals.tiles import subtrees_in
+from tests.adapters.seals.kept_checkpoints import checkpoints_at
 
 
 @pytest.fixture
@@ -54,14 +56,14 @@ def test_each_checkpoint_goes_on_from_the_one_before(
         say(store, 130)
         Sealer(backend_of(store), key, [place]).seal()
     seals = seals_at(store, key, place)
-    checkpoints = [each.checkpoint for each in seals.each()]
+    checkpoints = checkpoints_at(seals)
     assert [each.size for each in checkpoints] == sorted({each.size for each in checkpoints})
     assert len(checkpoints) == 3
     last = seals.last()
     assert last is not None
     assert last.checkpoint == checkpoints[-1]
     assert last.checkpoint.root in store.verify(roots=[last.checkpoint.root]).roots
-    subtrees = seals.subtrees(last.checkpoint.size)
+    subtrees = subtrees_in(last.checkpoint.size, seals.tile)
     for old in checkpoints:
         proof = consistency_proof(old.size, last.checkpoint.size, subtrees)
         assert is_consistent(old.size, old.hash, last.checkpoint.size, last.checkpoint.hash, proof)

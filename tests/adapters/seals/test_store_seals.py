@@ -25,6 +25,8 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.domain.seals.merkle import consistency_proof, is_consistent
 from onrecord.domain.seals.notes import PublicKey
+from onrecord.domain.seals.tiles import subtrees_in
+from tests.adapters.seals.kept_checkpoints import checkpoints_at
 from tests.factories import OTHER_TENANT, TENANT
 from tests.patience import join, join_process
 
@@ -49,16 +51,16 @@ class Desk:
         return ShardSeals(Folder(self.place), self.log_id, 0, [self.public, *others])
 
     def sizes(self) -> list[int]:
-        return [each.checkpoint.size for each in self.seals().each()]
+        return self.seals().sizes()
 
     def must_hold(self) -> None:
         """Each checkpoint goes on from the one before, and the last one is the largest."""
         seals = self.seals()
-        checkpoints = [each.checkpoint for each in seals.each()]
+        checkpoints = checkpoints_at(seals)
         last = seals.last()
         assert last is not None
         assert last.checkpoint == checkpoints[-1]
-        subtrees = seals.subtrees(last.checkpoint.size)
+        subtrees = subtrees_in(last.checkpoint.size, seals.tile)
         for old in checkpoints:
             proof = consistency_proof(old.size, last.checkpoint.size, subtrees)
             assert is_consistent(

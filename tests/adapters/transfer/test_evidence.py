@@ -118,11 +118,11 @@ def test_an_event_that_was_changed_after_it_was_sealed_has_no_proof(told: Sealed
     (event,) = told.backend.read(told.id_of(), limit=1)
     forged = event._replace(recorded_at=event.recorded_at + 1)
     with pytest.raises(CorruptRecord, match="its leaf is not that"):
-        told.proofs().inclusion(forged)
+        told.proofs().of(forged.shard).inclusion(forged)
     other = told.backend.inventory().log(event.shard, event.position, 1)[0].event
     moved = other._replace(leaf=event.leaf, position=event.position)
     with pytest.raises(CorruptRecord):
-        told.proofs().inclusion(moved)
+        told.proofs().of(moved.shard).inclusion(moved)
 
 
 def test_without_a_key_a_bundle_proves_nothing_but_itself(told: Sealed) -> None:

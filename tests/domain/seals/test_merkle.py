@@ -22,7 +22,6 @@ from onrecord.domain.seals.merkle import (
     is_consistent,
     parse_root,
     root_by_inclusion,
-    tree_at,
 )
 
 # The inputs and roots that Certificate Transparency's implementations share (RFC 6962).
@@ -193,12 +192,6 @@ def test_every_tree_begins_with_the_empty_one_and_with_itself() -> None:
     assert is_consistent(5, root, 5, root, ())
     assert not is_consistent(0, root, 5, root, ())
     assert not is_consistent(6, root, 5, root, ())
-
-
-def test_the_tree_at_an_earlier_size_is_that_of_its_leaves() -> None:
-    leaves = leaves_of(70)
-    for size in range(71):
-        assert tree_at(size, subtrees_of(leaves)) == tree_of(leaves[:size])
 
 
 def test_the_proofs_of_a_certificate_log_hold() -> None:
