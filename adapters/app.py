@@ -14,7 +14,14 @@ from uuid import UUID
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.seals.store_seals import StoreSeals
-from onrecord.adapters.settings import NO_TENANT, Settings, matrix_given, seals_given, settings
+from onrecord.adapters.settings import (
+    NO_TENANT,
+    SealSettings,
+    Settings,
+    matrix_given,
+    seals_given,
+    settings,
+)
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
@@ -118,9 +125,7 @@ def connect(
         redis=redis,
         listen=listen,
         folds=folds,
-        seals=seals,
-        seal_key=seal_key,
-        seal_vkey=seal_vkey,
+        sealing=seals_given(seals, seal_key, seal_vkey),
     )
     return _resumed(open_store(party))
 
@@ -171,13 +176,11 @@ def _opened(
     redis: str | None = None,
     listen: str | None = None,
     folds: int = FOLDS,
-    seals: str | Sequence[str] | None = None,
-    seal_key: str | os.PathLike[str] | None = None,
-    seal_vkey: str | Sequence[str] | None = None,
+    sealing: SealSettings | None = None,
 ) -> Callable[[UUID], Store]:
     """Open the backend at an URL, and return what makes the store of a tenant on it."""
     environment, most_folds = settings(), folds_given(folds)
-    matrix, sealing = matrix_given(capability_file), seals_given(seals, seal_key, seal_vkey)
+    matrix, sealing = matrix_given(capability_file), sealing or environment.seals
     place = environment.url if url is None else text_given("a store's URL", url)
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
