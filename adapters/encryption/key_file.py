@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from onrecord.adapters.encryption import local_keys
 from onrecord.adapters.encryption.local_keys import LocalKey, new_local_key, parse_local_key
-from onrecord.adapters.storage.atomic_files import write_atomically
+from onrecord.adapters.storage.atomic_files import replace_secret, write_atomically
 from onrecord.adapters.storage.sqlite.lock import lock_file
 from onrecord.domain.encryption.wrapped import Wrapped
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
@@ -105,11 +105,7 @@ class KeyFile:
     def _write(self, keys: Sequence[LocalKey]) -> None:
         """Write the file anew; then overwrite what it was, which has no name any more."""
         try:
-            with self._path.open("r+b") as before:
-                write_atomically(self._path, [_text(keys)], replace=True)
-                before.write(bytes(os.fstat(before.fileno()).st_size))
-                before.flush()
-                os.fsync(before.fileno())
+            replace_secret(self._path, [_text(keys)])
         except OSError as exc:
             raise _unreachable(self._path, exc) from exc
 

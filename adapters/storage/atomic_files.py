@@ -45,6 +45,15 @@ def write_atomically(path: Path, pieces: Iterable[bytes], *, replace: bool) -> i
     return size
 
 
+def replace_secret(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file anew, and then zeros over what it was, which has no name any more; OSError."""
+    with path.open("r+b") as before:
+        write_atomically(path, pieces, replace=True)
+        before.write(bytes(os.fstat(before.fileno()).st_size))
+        before.flush()
+        os.fsync(before.fileno())
+
+
 def _mode_of(target: Path, *, replace: bool) -> int:
     """Return the permissions for a file; refuse what is no file, and what is not to be replaced."""
     try:

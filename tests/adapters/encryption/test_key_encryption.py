@@ -112,7 +112,7 @@ def test_a_key_file_in_a_folder_that_takes_no_writes_stays_as_it_is(
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(key_file, "write_atomically", full)
+    monkeypatch.setattr("onrecord.adapters.storage.atomic_files.write_atomically", full)
     with pytest.raises(StorageUnavailable, match="No space left"):
         file.begin_generation()
     assert path.read_bytes() == text
