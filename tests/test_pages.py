@@ -160,5 +160,5 @@ def test_the_page_on_evidence_does_what_it_says(monkeypatch: pytest.MonkeyPatch)
     assert run_commands(page) == 3
     for name, conversations in (("4711", 1), ("march", 1)):
         with Path(f"{name}.evidence").open("rb") as file:
-            bundle = onrecord_verify.verified(file, [str(key.public)])
+            bundle = onrecord_verify.verified(file, (str(key.public),))
         assert bundle.counts["conversations"] == conversations

@@ -1,8 +1,8 @@
 """The evidence bundle: what was said, with the proof of each event, for who trusts neither us nor the log.
 
 JSON lines, as an export has them: keys and signed checkpoints first; then each conversation, behind the
-operators' events of its erasures; each event behind its documents, with its proof, and before the
-request that it tells of, as it was sent. docs/format.md is the specification, and
+operators' events of its erasures; each event with its proof, behind its documents and the request that
+it tells of, as it was sent. docs/format.md is the specification, and
 src/onrecord_verify.py reads it by itself.
 """
 
@@ -12,6 +12,7 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
@@ -24,7 +25,6 @@ from onrecord.adapters.transfer.export import (
     byte_members,
     bytes_among,
     closed,
-    piece_lines,
     place_members,
 )
 from onrecord.domain.content import Blob
@@ -38,7 +38,6 @@ from onrecord.projections.matching.template import RequestReplay, sent_in
 
 FORMAT: Final = 1
 _PAGE: Final = 256
-_SENT: Final = "request.sent"
 
 Line = Mapping[str, object]
 
@@ -269,10 +268,12 @@ class Evidence:
                 if blob.sha256 not in seen:
                     seen.add(blob.sha256)
                     yield from blob_lines(blob, bytes_among(self.backend, owners, blob))
+            if replayed is not None and replayed[0].is_whole:
+                sent = Blob(sha256=sha256(replayed[1]).hexdigest(), size=len(replayed[1]))
+                if sent.sha256 not in seen:
+                    seen.add(sent.sha256)
+                    yield from blob_lines(sent, [replayed[1]])
             yield self._event_line(event)
-            if event.type == _SENT and event.body is not None:
-                whole = replayed is not None and replayed[0].is_whole
-                yield from _request_lines(event, replayed[1] if whole and replayed else None)
 
     def _read(self, segments: tuple[LineSegment, ...]) -> Iterator[RecordedEvent]:
         for segment in segments:
@@ -323,15 +324,6 @@ class Evidence:
 def ends_of(backend: Backend) -> dict[int, int]:
     """Return the last position of each shard now: a bundle is of what was there when it was begun."""
     return {cursor.shard: cursor.position for cursor in backend.cursors()}
-
-
-def _request_lines(event: RecordedEvent, body: bytes | None) -> Iterator[Line]:
-    """Yield a request as it was sent, in pieces; `body` is None where its parts are gone."""
-    if body is None:
-        yield {"request": str(event.event_id), "missing": True}
-        return
-    beginning = {"request": str(event.event_id), "size": len(body)}
-    yield from piece_lines(beginning, [body])
 
 
 def _hexadecimal(hashes: tuple[bytes, ...]) -> list[str]:

@@ -152,14 +152,7 @@ def bytes_among(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterato
 
 def blob_lines(blob: Blob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     """Yield a blob in pieces; even an empty blob has one."""
-    return piece_lines({"blob": blob.sha256, "size": blob.size}, chunks)
-
-
-def piece_lines(
-    beginning: Mapping[str, object], chunks: Iterable[bytes]
-) -> Iterator[Mapping[str, object]]:
-    """Yield bytes in pieces, each line with the same beginning; no bytes have one piece too."""
-    start = 0
+    beginning, start = {"blob": blob.sha256, "size": blob.size}, 0
     for data in _pieces(chunks):
         yield {**beginning, "start": start, "data": b64encode(data).decode()}
         start += len(data)

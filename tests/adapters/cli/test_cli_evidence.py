@@ -15,6 +15,7 @@ from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.cli.command import Command, in_process
+from tests.adapters.transfer.bundles import ended
 
 KEY = "support/4711"
 VERIFIER = Path(__file__).parents[3] / "src" / "onrecord_verify.py"
@@ -75,11 +76,10 @@ def test_an_auditor_needs_the_file_the_verifier_and_the_key(
     assert b"ModuleNotFoundError" in alone.stderr
     checked = verified(auditors, "4711.evidence", "--key", vkey)
     assert (checked.returncode, checked.stderr) == (0, "")
-    assert "1 conversation, each from version 1 on without a gap. 3 events" in checked.stdout
+    assert "Conversations: 1, each from version 1 on without a gap. Events: 3," in checked.stdout
     assert "Not proved: " in checked.stdout
-    unpinned = verified(auditors, "4711.evidence")
-    assert unpinned.returncode == 3
-    assert "NO KEY WAS GIVEN" in unpinned.stdout
+    keyless = verified(auditors, "4711.evidence")
+    assert (keyless.returncode, "are required: --key" in keyless.stderr) == (2, True)
 
 
 def test_another_key_or_another_byte_proves_nothing(command: Command, vkey: str) -> None:
@@ -193,10 +193,28 @@ def test_what_was_left_out_is_counted(command: Command, monkeypatch: pytest.Monk
     assert '"unsealed":1' in done.out.replace(" ", "")
 
 
-def test_a_request_that_is_not_shown_without_a_proof_has_its_exit_code_in_the_help() -> None:
+def test_the_help_of_the_verifier_says_what_its_exit_codes_mean() -> None:
     text = verified(sys.executable, "--help").stdout
-    assert all(f"{code}, " in text for code in range(4))
-    alone = subprocess.run(
-        [sys.executable, "-I", "-S", VERIFIER, "x"], capture_output=True, text=True, check=False
-    )
-    assert alone.returncode == 2
+    assert all(f"{code}, " in text for code in range(3))
+
+
+def test_a_request_that_is_not_shown_is_no_success(command: Command, vkey: str) -> None:
+    with onrecord.connect() as store:
+        chat = store.conversation("asked")
+        chat.user("Where is it?")
+        chat.record_request({"model": "m", **chat.request("openai-chat")}, api="openai-chat")
+    command("evidence", "asked", "--out", "asked.evidence", "--seal")
+    assert verified(sys.executable, "asked.evidence", "--key", vkey).returncode == 0
+    *lines, _ = Path("asked.evidence").read_bytes().splitlines(keepends=True)
+    left = [line for line in lines if not line.startswith(b'{"blob":')]
+    assert len(left) < len(lines)
+    Path("cut.evidence").write_bytes(ended(left))
+    cut = verified(sys.executable, "cut.evidence", "--key", vkey)
+    assert (cut.returncode, "NOT SHOWN: requests: 1," in cut.stdout) == (1, True)
+
+
+def test_without_its_library_the_verifier_says_what_to_install(command: Command, vkey: str) -> None:
+    command("evidence", KEY, "--out", "4711.evidence", "--seal")
+    words = (sys.executable, "-I", "-S", VERIFIER, "4711.evidence", "--key", vkey)
+    alone = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (alone.returncode, "`cryptography` is missing" in alone.stderr) == (2, True)

@@ -208,7 +208,8 @@ def test_the_text_of_a_key_is_shown_by_no_command(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = desk.key.read_text().strip()
+    secret = text.split("+", 4)[4]  # Base64, which may hold a plus itself.
     monkeypatch.setenv("ONRECORD_SEAL_KEY", text)
     for command in (("seal",), ("verify",), ("redact", "support/4711", "2")):
         done = desk.command(*command)
-        assert text.rpartition("+")[2] not in done.out + done.err
+        assert secret not in done.out + done.err

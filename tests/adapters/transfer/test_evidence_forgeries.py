@@ -15,7 +15,7 @@ from onrecord.adapters.transfer.evidence import Scope
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.operators import erasure_id
 from onrecord.domain.seals.notes import parse_note
-from onrecord_verify import LONGEST_LINE, NotProved, findings, line_of
+from onrecord_verify import LONGEST_LINE, NotProved, findings, verified
 from tests.adapters.transfer.bundles import (
     KEY,
     Line,
@@ -50,7 +50,7 @@ def emptied(told: Sealed, data: bytes) -> bytes:
             return {**line, "salt": None, "body": None}
         return line
 
-    return closed([without(each) for each in lines_of(data) if not {"blob", "request"} & {*each}])
+    return closed([without(each) for each in lines_of(data) if "blob" not in each])
 
 
 def intended(told: Sealed, tenant: object = TENANT) -> Operators:
@@ -118,18 +118,6 @@ def test_a_file_without_a_checkpoint_or_an_event_proves_nothing(told: Sealed) ->
     refused(closed(begun), told, "shows no event")
 
 
-def test_a_request_that_is_called_missing_is_not_taken_for_erased(told: Sealed) -> None:
-    lines: list[Line] = []
-    for line in lines_of(told.evidence()):
-        is_request = "request" in line
-        lines.append({"request": line["request"], "missing": True} if is_request else line)
-    bundle = check(closed(lines), told.vkey)
-    assert bundle.counts["unexplained"] == 1
-    assert "1 request whose parts are gone, as the file says: IT GIVES NO PROOF WHY" in findings(
-        bundle
-    )
-
-
 @pytest.mark.parametrize(
     "scope",
     [
@@ -187,15 +175,29 @@ def test_nothing_left_out_is_no_way_around_the_period(told: Sealed) -> None:
 def test_the_report_says_what_was_left_out(told: Sealed) -> None:
     told.store.conversation(KEY).user("One more.")
     report = findings(check(told.evidence(partial=True), told.vkey))
-    assert "PARTIAL: 1 event left out," in report
+    assert "no checkpoint covers them: 1." in report
 
 
-def test_a_long_line_is_refused_before_it_is_read_as_json(told: Sealed) -> None:
-    long = b'{"a":[' + b"[]," * LONGEST_LINE + b"[]]}\n"
-    assert len(line_of(io.BytesIO(long))) == LONGEST_LINE
-    refused(long, told, "line 1: the line is of no known kind")
-    text = b'{"version":"' + b"a" * LONGEST_LINE + b'"}\n'
-    assert line_of(io.BytesIO(text)) == text
+def test_a_line_is_read_as_json_only_once_its_shape_is_known(
+    told: Sealed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onrecord_verify.json.loads", pytest.fail)
+    refused(
+        b'{"a":[' + b"[]," * 1_000_000 + b"[]]}\n", told, "line 1: the line is of no known kind"
+    )
+
+
+def test_no_more_of_a_line_is_read_than_a_line_may_have(told: Sealed) -> None:
+    asked: list[int | None] = []
+
+    class Endless(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            asked.append(size)
+            return b"a"
+
+    with pytest.raises(NotProved, match="of no known kind"):
+        verified(Endless(), (told.vkey,))
+    assert asked == [LONGEST_LINE]
 
 
 def test_evidence_of_nothing_is_not_written(told: Sealed) -> None:
