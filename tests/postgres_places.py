@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,19 @@ def place(version: str, _: Path) -> PostgresPlace:
 def fresh_log(version: str) -> str:
     """The URL of a database with an empty log, on the server of that version."""
     return server(version).create("log", migrate)
+
+
+@contextmanager
+def log_with_role(version: str, role: str) -> Iterator[str]:
+    """The URL of an empty log's database, on a server that has that role meanwhile."""
+    running = server(version)
+    url = fresh_log(version)
+    running.execute("CREATE ROLE {} LOGIN", role)
+    try:
+        yield url
+    finally:
+        running.drop(url)
+        running.execute("DROP ROLE {}", role)
 
 
 POSTGRES_PLACES: dict[str, Callable[[Path], PostgresPlace]] = {

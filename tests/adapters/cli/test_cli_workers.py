@@ -20,8 +20,8 @@ from tests.adapters.cli.command import Command, in_process, on_a_terminal
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.adapters.views.workers import Failing, Stepping, asked
 from tests.factories import OTHER_TENANT, TENANT, appending, prompt
-from tests.postgres_places import fresh_log
-from tests.postgres_server import VERSIONS, server
+from tests.postgres_places import log_with_role
+from tests.postgres_server import VERSIONS
 
 VERSION = VERSIONS[-1]
 ROLE = "onrecord_looker"
@@ -30,13 +30,10 @@ NOBODY = "no worker is at work: `onrecord worker` folds "
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    place = fresh_log(VERSION)
-    server(VERSION).execute("CREATE ROLE {} LOGIN", ROLE)
-    monkeypatch.setenv("ONRECORD_URL", place)
     monkeypatch.setenv("ONRECORD_TENANT", str(TENANT))
-    yield place
-    server(VERSION).drop(place)
-    server(VERSION).execute("DROP ROLE {}", ROLE)
+    with log_with_role(VERSION, ROLE) as place:
+        monkeypatch.setenv("ONRECORD_URL", place)
+        yield place
 
 
 @pytest.fixture

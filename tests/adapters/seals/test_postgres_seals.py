@@ -25,8 +25,8 @@ from tests.adapters.cli.command import Command, in_process, started
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import TENANT, appending, prompt
 from tests.patience import PATIENCE, until
-from tests.postgres_places import fresh_log
-from tests.postgres_server import VERSIONS, server
+from tests.postgres_places import log_with_role
+from tests.postgres_server import VERSIONS
 
 VERSION = VERSIONS[-1]
 ROLE = "onrecord_sealing"
@@ -34,13 +34,10 @@ ROLE = "onrecord_sealing"
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    place = fresh_log(VERSION)
-    server(VERSION).execute("CREATE ROLE {} LOGIN", ROLE)
-    monkeypatch.setenv("ONRECORD_URL", place)
     monkeypatch.setenv("ONRECORD_TENANT", str(TENANT))
-    yield place
-    server(VERSION).drop(place)
-    server(VERSION).execute("DROP ROLE {}", ROLE)
+    with log_with_role(VERSION, ROLE) as place:
+        monkeypatch.setenv("ONRECORD_URL", place)
+        yield place
 
 
 @pytest.fixture
