@@ -6,6 +6,7 @@ from datetime import date
 
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.service.view_queries import ViewPage
+from onrecord.projections.views.audit_facts import Outcome
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 
@@ -343,6 +344,12 @@ class AuditDocument(EventEntry):
 
     sha256: str | None
     """The digest of the instructions or tools that it put in force."""
+
+    outcome: Outcome | None
+    """How it went, where that can be told."""
+
+    documents: list[str]
+    """The SHA-256 of each document that it holds, or that a request was sent with, in hex digits."""
 
 
 class AuditPage(ViewPage):

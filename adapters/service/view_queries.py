@@ -12,6 +12,7 @@ from onrecord.adapters.service.model import Model
 from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.storage.http.problem_types import INVALID
+from onrecord.projections.views.audit_facts import Outcome
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -166,6 +167,21 @@ class AuditQuery(ConversationQuery):
 
     deployment: Name | None = None
     """The deployment that did it."""
+
+    document: Annotated[str, Field(pattern="^[0-9a-fA-F-]{8,65}$")] | None = None
+    """The document that it holds or sent: its short id, its id, or the SHA-256 of its bytes."""
+
+    text: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    """The words that it says, as a search finds them."""
+
+    outcome: Outcome | None = None
+    """How it went."""
+
+    label: Name | None = None
+    """The label that the conversation has."""
+
+    label_value: Name | None = None
+    """The value of the label; without one, any."""
 
 
 class InForceQuery(TimeQuery):

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from pydantic_core import to_json
 
-from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.adapters.inputs.arguments import kind_of, text_if_given
 from onrecord.adapters.views.ports import PageRows
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import microseconds_of
@@ -154,6 +154,13 @@ def truth_if_given(name: str, value: object) -> bool | None:
     raise InvalidInput(f"{name} is True or False, not {kind_of(value)}")
 
 
+def one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:
+    """Return a name that is among those that there are, or None for None."""
+    if name is not None and name not in known:
+        raise InvalidInput(f"{what} is one of {', '.join(known)}")
+    return name
+
+
 def page_size(limit: object) -> int:
     """Return how many entries a page is to have."""
     if isinstance(limit, int) and not isinstance(limit, bool) and 1 <= limit <= MOST_ENTRIES:
@@ -187,3 +194,9 @@ def _day(name: str, on: object) -> str | None:
     if not isinstance(on, date) or isinstance(on, datetime):
         raise InvalidInput(f"{name} is a day (datetime.date), not {kind_of(on)}")
     return on.isoformat()
+
+
+def of_models(api: str | None, model: str | None, since: object, until: object) -> Row:
+    """Return the filters of what models used on days."""
+    named = {"api": text_if_given("api", api), "model": text_if_given("model", model)}
+    return {**named, **days(since, until)}

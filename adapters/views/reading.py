@@ -13,6 +13,7 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.adapters.streams.lineage import keys_of
+from onrecord.adapters.views.audit_filters import content_filters, with_text
 from onrecord.adapters.views.following import Following
 from onrecord.adapters.views.own_projections import OwnProjections
 from onrecord.adapters.views.pages import (
@@ -20,7 +21,8 @@ from onrecord.adapters.views.pages import (
     Page,
     PageCursors,
     Shape,
-    days,
+    of_models,
+    one_of,
     page_of,
     page_size,
     set_filters,
@@ -31,7 +33,8 @@ from onrecord.adapters.views.ports import Keeper, PageQuery, Pages, Parked
 from onrecord.adapters.views.row_actors import digests_in, names_in
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend, Log
-from onrecord.projections.views.audit import AUDIT, RULES, AuditEntry, InForce, deed, in_force
+from onrecord.projections.views.audit import AUDIT, AuditEntry, InForce, deed, in_force
+from onrecord.projections.views.audit_facts import RULES
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
 from onrecord.projections.views.own_views import queries_of
 from onrecord.projections.views.projection import (
@@ -182,8 +185,8 @@ class Views:
         filters: Row = {
             "conversation_id": self._id(conversation),
             "name": text_if_given("name", name),
-            "kind": _one_of("kind", kind, get_args(Kind)),
-            "status": _one_of("status", status, get_args(Status)),
+            "kind": one_of("kind", kind, get_args(Kind)),
+            "status": one_of("status", status, get_args(Status)),
             "arguments_digest": text_if_given("arguments_digest", arguments_digest),
             **times(since, until),
         }
@@ -239,7 +242,7 @@ class Views:
 
         `since` and `until` are days here: from `since` on, before `until`.
         """
-        return self._page(_USAGE, _of_models(api, model, since, until), limit, after)
+        return self._page(_USAGE, of_models(api, model, since, until), limit, after)
 
     def usage_total(
         self,
@@ -250,7 +253,7 @@ class Views:
         until: date | None = None,
     ) -> Page[ModelUsage]:
         """Return the tokens that each model used on all those days together, on one page."""
-        filters = set_filters(_of_models(api, model, since, until))
+        filters = set_filters(of_models(api, model, since, until))
         page = self.pages.page(PageQuery(USAGE, "usage_total", self._tenant, filters, {}, None))
         return page_of(_USAGE, page, page.rows, None)
 
@@ -276,6 +279,11 @@ class Views:
         tool: str | None = None,
         policy: str | None = None,
         deployment: str | None = None,
+        document: str | None = None,
+        text: str | None = None,
+        outcome: str | None = None,
+        label: str | None = None,
+        label_value: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = 50,
@@ -285,6 +293,8 @@ class Views:
 
         `actor` is who did it and `on_behalf_of` for whom, by name; `policy` and `deployment` are the
         rules that were in force. `type` is the stored name of an event, such as `tool_call.recorded`.
+        `document` finds what holds or sent it, by its short id or digest; `text` what says all its words,
+        by the view `search`; `outcome` how it went. `label` is of the conversation, with any value or one.
         """
         filters: Row = {
             "conversation_id": self._id(conversation),
@@ -295,6 +305,7 @@ class Views:
             "tool": text_if_given("tool", tool),
             "policy": text_if_given("policy", policy),
             "deployment": text_if_given("deployment", deployment),
+            **content_filters(self._tenant, document, text, outcome, (label, label_value)),
             **times(since, until),
         }
         return self._page(_AUDIT, filters, limit, after)
@@ -335,7 +346,8 @@ class Views:
         last: Row = {}
         if after is not None:
             last = self._cursors.key_in(text_given("`after`", after), name, wanted, shape.key)
-        page = self.pages.page(PageQuery(shape.view, name, self._tenant, wanted, last, size + 1))
+        ask = with_text(self.pages.page) if shape.view is AUDIT else self.pages.page
+        page = ask(PageQuery(shape.view, name, self._tenant, wanted, last, size + 1))
         following = None
         if len(page.rows) > size:
             key = {column: page.rows[size - 1][column] for column in shape.key}
@@ -382,14 +394,3 @@ def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
     """Return parked events with the keys of their conversations, those of a tenant."""
     keys = keys_of(log, (event.conversation_id for event in parked if event.tenant == tenant))
     return [replace(event, key=keys.get(event.conversation_id)) for event in parked]
-
-
-def _one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:
-    if name is not None and name not in known:
-        raise InvalidInput(f"{what} is one of {', '.join(known)}")
-    return name
-
-
-def _of_models(api: str | None, model: str | None, since: object, until: object) -> Row:
-    named = {"api": text_if_given("api", api), "model": text_if_given("model", model)}
-    return {**named, **days(since, until)}

@@ -188,7 +188,7 @@ class _Found:
         origin, content, call_id = _told(event)
         name = event.tool_name if isinstance(event, events.DocumentExtracted) else None
         name = name or self._tools.get(call_id or "")
-        within = (each for block in content for each in self._within(block))
+        within = (each for block in content for each in _within(block, self._whole))
         for document in dict.fromkeys(within) if call_id else within:
             if origin != "provider" or not _is_picture(document):
                 yield HeldDocument(
@@ -200,19 +200,6 @@ class _Found:
                     call_id=call_id,
                     tool_name=name,
                 )
-
-    def _within(self, block: NeutralBlock | Native) -> Iterator[Document]:
-        """Yield the documents of a block, or in it."""
-        match block:
-            case Document():
-                yield block
-            case ToolResult() | ServerToolResult():
-                yield from (part for part in block.content if isinstance(part, Document))
-            case Native():
-                for read in _read(self._whole(block)):
-                    yield from self._within(read)
-            case _:
-                return
 
     def _place(self, version: int, event: events.DocumentExtracted, *, is_hidden: bool) -> None:
         """Say of a document of the last result where it was found there, or take it out."""
@@ -226,6 +213,30 @@ class _Found:
                 self.documents[at : at + 1] = () if is_hidden else (placed,)
                 self._next = at if is_hidden else at + 1
                 return
+
+
+def document_blobs(event: Event, whole: Whole) -> Iterator[Blob]:
+    """Yield digest and size of the documents that an event holds; those at an address have none."""
+    _, content, _ = _told(event)
+    for block in content:
+        for document in _within(block, whole):
+            blob = _blob_of(document)
+            if blob is not None:
+                yield blob
+
+
+def _within(block: NeutralBlock | Native, whole: Whole) -> Iterator[Document]:
+    """Yield the documents of a block, or in it."""
+    match block:
+        case Document():
+            yield block
+        case ToolResult() | ServerToolResult():
+            yield from (part for part in block.content if isinstance(part, Document))
+        case Native():
+            for read in _read(whole(block)):
+                yield from _within(read, whole)
+        case _:
+            return
 
 
 def _told(event: Event) -> tuple[Origin, tuple[NeutralBlock | Native, ...], str | None]:

@@ -281,8 +281,13 @@ def last_uses(sent: Iterable[Sent]) -> dict[UUID, UUID]:
 
 def held_blobs(sent: Sent) -> tuple[Blob, ...]:
     """Return the blobs that a request's template is joined from."""
-    spans = sent.event.template.spans
-    return tuple(span.blob for span in spans if isinstance(span, BlobSpan | EncodedSpan))
+    return blobs_in(sent.event.template)
+
+
+def blobs_in(template: Template) -> tuple[Blob, ...]:
+    """Return the blobs that stand in a template itself, and in no event that it refers to."""
+    spans = (span for span in template.spans if isinstance(span, BlobSpan | EncodedSpan))
+    return tuple(span.blob for span in spans)
 
 
 def replay(sent: Sent, stored: Stored) -> tuple[Outcome, bytes]:

@@ -1,7 +1,7 @@
 """The audit view: who did what and when, with which model or tool and under which rules; a row an event.
 
 What was said is not in it, so it may be shown to people who must not read that. A redacted or
-erased event keeps its row, without the model, the tool and the digest of what it put in force. What the operators did is in it too: an
+erased event keeps its row, without the model, the tool, the outcome and all digests. What the operators did is in it too: an
 erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased. So is
 what was told of a key of the service, of the tenant that it was made for, each legal hold that was
 placed or lifted, and each retention class that was set. The column `erasure` holds what such a fact
@@ -10,25 +10,14 @@ says, by the row's type.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 from uuid import UUID
 
-from onrecord.domain import jsontext
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.events import (
-    ContentRedacted,
-    InstructionsSet,
-    RequestSent,
-    ResponseCompleted,
-    ResponseInterrupted,
-    ServerToolCallRecorded,
-    ToolCallRecorded,
-    ToolsDeclared,
-)
+from onrecord.domain.events import ContentRedacted
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import (
@@ -51,7 +40,14 @@ from onrecord.domain.operators import (
     is_operators,
     operators_of,
 )
-from onrecord.domain.tools import tools_digest
+from onrecord.projections.views.audit_facts import (
+    NOT_TOLD,
+    Outcome,
+    facts_of,
+    labels_of,
+    outcome_of_fact,
+    shown_in,
+)
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
 
@@ -60,23 +56,61 @@ class Audit:
     """The view `audit`: one row an event, by conversation and version."""
 
     name: str = "audit"
-    revision: int = 3
+    revision: int = 4
     strict: bool = True
     types: frozenset[str] = frozenset()
 
     def wanted(self, batch: EventBatch) -> list[Row]:
-        """Return the rows of events that a batch redacts."""
-        return [_key(batch, version) for version in _redacted(batch.events)]
+        """Return the rows of events that a batch redacts, and of those that its requests refer to."""
+        redacted = [_key(batch, version) for version in _redacted(batch.events)]
+        shown = {event_id: None for event in batch.events for event_id in shown_in(event)}
+        of = {"conversation_id": str(batch.conversation_id)}
+        return [*redacted, *({**of, "event_id": str(event_id)} for event_id in shown)]
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return a row an event."""
-        put = {row["version"]: {**row, **_NOT_TOLD} for row in known}
+        rows = _Rows(known)
         for event in batch.events:
-            put[event.version] = {**_row(batch, event), **_told(event)}
+            told = {**facts_of(event), **labels_of(batch.tenant, event)}
+            rows.put({**_row(batch, event), **told} | rows.sent_with(event, told))
             for version in _redacted((event,)):
-                if version in put:
-                    put[version] |= _NOT_TOLD
-        return Changes(put=tuple(put.values()))
+                rows.redact(version)
+        return Changes(put=tuple(rows.changed.values()))
+
+
+class _Rows:
+    """The rows of a conversation that a fold knows of, and those of them that it changed."""
+
+    def __init__(self, known: Sequence[Row]) -> None:
+        self.changed: dict[int, Row] = {}
+        self._rows: dict[int, Row] = {}
+        self._versions: dict[str, int] = {}
+        for row in known:
+            self._note(row)
+
+    def put(self, row: Row) -> None:
+        """Add a row, or change one."""
+        self.changed[row["version"]] = row
+        self._note(row)
+
+    def redact(self, version: int) -> None:
+        """Take away what the row of a redacted event tells."""
+        if version in self._rows:
+            self.put({**self._rows[version], **NOT_TOLD})
+
+    def sent_with(self, event: RecordedEvent, told: Row) -> Row:
+        """Return the documents of a request: its own, and those of the events that it refers to."""
+        versions = (self._versions.get(str(event_id), 0) for event_id in shown_in(event))
+        shown = [self._rows[version] for version in sorted(filter(None, versions))]
+        documents = dict.fromkeys(
+            digest for row in (*shown, told) for digest in row.get("documents") or ()
+        )
+        return {"documents": [*documents], "event_id": str(event.event_id)} if documents else {}
+
+    def _note(self, row: Row) -> None:
+        self._rows[row["version"]] = row
+        if row["event_id"] is not None:
+            self._versions[row["event_id"]] = row["version"]
 
 
 AUDIT: Final = Audit()
@@ -136,6 +170,8 @@ class AuditEntry:
     the name until that is forgotten. `on_behalf_of` and its name are of whom it was done for. `api` and
     `model` are of requests and responses, `tool` of calls. `policy` and `deployment` are as the caller
     named them; `sha256` is the digest of the instructions or tools that an event put in force.
+    `outcome` is how it went. `documents` are the digests of the documents that the
+    event holds, or that a request was sent with.
     `erasure`, `hold` and `retention` are of what operators did, whose `conversation_id` is that of its
     own stream. `key` is the conversation's: None of those, and once it was forgotten. Times are in
     microseconds since 1970-01-01 UTC.
@@ -161,6 +197,8 @@ class AuditEntry:
     on_behalf_of_name: str | None = None
     hold: HoldDeed | None = None
     retention: RetentionDeed | None = None
+    outcome: Outcome | None = None
+    documents: tuple[str, ...] = ()
 
     @property
     def recorded_time(self) -> datetime:
@@ -176,6 +214,7 @@ class AuditEntry:
 def deed(row: Row) -> AuditEntry:
     """Return what was done, of a row of a page."""
     members = members_in(row, AuditEntry.__dataclass_fields__, ids=("conversation_id",))
+    members["documents"] = tuple(row.get("documents") or ())
     if row["erasure"] is not None:
         members |= {"erasure": None, **_operators_deed(row["type"], row["erasure"])}
     return AuditEntry(**members)
@@ -237,19 +276,6 @@ def in_force(row: Row) -> InForce:
     return InForce(**members_in(row, InForce.__dataclass_fields__, ids=("conversation_id",)))
 
 
-RULES: Final = {"instructions": "instructions.set", "tools": "tools.declared"}
-"""Rules that are known by a digest of what they say, and the events that put them in force."""
-
-_TELLING: Final = frozenset(
-    (
-        *("request.sent", "response.completed", "response.interrupted"),
-        *("tool_call.recorded", "server_tool_call.recorded"),
-        *RULES.values(),
-    )
-)
-_NOT_TOLD: Final[Row] = {"api": None, "model": None, "tool": None, "sha256": None}
-
-
 def _redacted(events: Iterable[RecordedEvent]) -> Iterator[int]:
     """Yield the versions of events that are redacted; what is still to come never is."""
     for event in events:
@@ -273,7 +299,8 @@ def _row(batch: EventBatch, event: RecordedEvent) -> Row:
         "occurred_at": header.occurred_at,
         "actor": header.actor,
         "type": event.type,
-        **_NOT_TOLD,
+        **NOT_TOLD,
+        "outcome": outcome_of_fact(fact),
         "erasure": _deed(fact),
         "on_behalf_of": _storable(header.on_behalf_of),
         "policy": _storable(header.policy),
@@ -336,31 +363,3 @@ def _on(fact: HoldPlaced | HoldLifted | RetentionSet) -> Row:
 
 def _texts(**texts: str | None) -> Row:
     return {name: storable(text) for name, text in texts.items() if text is not None}
-
-
-def _told(recorded: RecordedEvent) -> Row:
-    """Return what an event says of its model, tool or rule; few types do, and only those are read."""
-    if recorded.type not in _TELLING:
-        return {}
-    match recorded.event():
-        case RequestSent() | ResponseCompleted() | ResponseInterrupted() as event:
-            return {"api": storable(event.api), "model": _storable(event.model)}
-        case ToolCallRecorded() | ServerToolCallRecorded() as event:
-            return {"tool": storable(event.name)}
-        case InstructionsSet() | ToolsDeclared() as event:
-            return {"sha256": storable(rule_digest(event))}
-        case _:
-            return {}
-
-
-def rule_digest(event: InstructionsSet | ToolsDeclared) -> str:
-    """Return the digest, in hex, by which instructions or tools are known in every conversation.
-
-    It is the SHA-256 of the canonical JSON of `content` of instructions, and of tools `sha256` of
-    their declaration.
-    """
-    if isinstance(event, ToolsDeclared):
-        return event.sha256 or tools_digest(event.tools)
-    content = event.content
-    plain = content if isinstance(content, str) else content.model_dump(mode="json")
-    return hashlib.sha256(jsontext.write_canonical(plain)).hexdigest()

@@ -21,7 +21,12 @@ from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.step import event_batches, step
 from onrecord.projections.views.view import Feed, Row, View
 
-_JSON: Final = frozenset(("participants", "providers", "models", "metadata", "state", "erasure"))
+_JSON: Final = frozenset(
+    (
+        *("participants", "providers", "models", "metadata", "state"),
+        *("erasure", "documents", "labels"),
+    )
+)
 """Columns that hold JSON: how it is written is the database's own affair."""
 
 
@@ -151,7 +156,7 @@ def _named(session: Session, view: str, rows: list[tuple[Any, ...]]) -> list[Row
 
 
 def _read(name: str, value: Any) -> Any:
-    if name not in _JSON or value is None:
+    if name not in _JSON or not isinstance(value, str):
         return value
     try:
         return from_json(value)

@@ -178,6 +178,14 @@ def test_each_view_is_read_with_its_filters(service: Served) -> None:
     assert [deed["key"] for deed in deeds] == ["b", "a"]
     assert got(service, "/v1/usage")["entries"] == got(service, "/v1/usage/total")["entries"] == []
     assert got(service, "/v1/search?text=parcel&conversation=nobody", 404)
+    said = got(service, "/v1/audit?text=parcel&conversation=a")["entries"]
+    assert [(deed["key"], deed["type"]) for deed in said] == [("a", "message.recorded")]
+    done = got(service, "/v1/audit?outcome=done")["entries"]
+    assert [(deed["key"], deed["outcome"]) for deed in done] == [("b", "done"), ("a", "done")]
+    assert got(service, "/v1/audit?label=category&label_value=health")["entries"] == []
+    assert got(service, f"/v1/audit?document={'0' * 64}")["entries"] == []
+    for refused in ("outcome=well", "document=report.pdf", "text=-parcel", "label_value=health"):
+        assert got(service, f"/v1/audit?{refused}", 422)
     assert got(service, "/v1/audit?since=2024-01-01T00:00:00", 422)
     assert got(service, "/v1/audit?after=forged", 422)
 

@@ -16,7 +16,8 @@ from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.content import Text
 from onrecord.domain.events import ContentRedacted, InstructionsSet, ToolsDeclared
 from onrecord.domain.tools import ToolDefinition, tools_digest
-from onrecord.projections.views.audit import AUDIT, rule_digest
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.audit_facts import rule_digest
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.views.row_stores import RowStore, everything
 from tests.adapters.views.workers import caught_up

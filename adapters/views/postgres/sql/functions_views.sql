@@ -156,7 +156,8 @@ END $$;
 -- Of a conversation that was erased, that something was done stays.
 CREATE OR REPLACE FUNCTION {log}.forget_in_view_audit(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
-    UPDATE {log}.view_audit AS v SET api = NULL, model = NULL, tool = NULL, sha256 = NULL
+    UPDATE {log}.view_audit AS v SET api = NULL, model = NULL, tool = NULL, sha256 = NULL,
+        outcome = NULL, documents = NULL, event_id = NULL, labels = NULL
     WHERE v.conversation_id = of_conversation;
 $$;
 

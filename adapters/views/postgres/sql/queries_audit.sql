@@ -1,24 +1,32 @@
 -- The view `audit`; every view has these five queries, named <view>_known and so on.
 
 -- name: audit_known
--- $1 generation, $2 the keys as a JSON array.
-SELECT to_jsonb(v) FROM jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid, version bigint)
-JOIN {log}.view_audit AS v
-    ON v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
+-- $1 generation, $2 the keys as a JSON array: by version, or by the id of an event that has documents.
+SELECT to_jsonb(v) FROM jsonb_to_recordset($2::jsonb) AS k (
+    conversation_id uuid, version bigint, event_id uuid)
+CROSS JOIN LATERAL (
+    SELECT a.* FROM {log}.view_audit AS a
+    WHERE a.generation = $1 AND a.conversation_id = k.conversation_id AND a.version = k.version
+    UNION ALL
+    SELECT b.* FROM {log}.view_audit AS b
+    WHERE b.generation = $1 AND b.conversation_id = k.conversation_id AND b.event_id = k.event_id
+) AS v
 
 -- name: audit_put
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so.
 INSERT INTO {log}.view_audit
 SELECT $1, r.tenant, r.conversation_id, r.version, r.shard, r.position, r.recorded_at,
     r.occurred_at, r.actor, r.type, r.api, r.model, r.tool, r.erasure, r.on_behalf_of,
-    r.policy, r.deployment, r.sha256
+    r.policy, r.deployment, r.sha256, r.outcome, r.documents, r.event_id, r.labels
 FROM jsonb_to_recordset($2::jsonb) AS r (tenant uuid, conversation_id uuid, version bigint,
     shard smallint, position bigint, recorded_at bigint, occurred_at bigint, actor text, type text,
     api text, model text, tool text, erasure jsonb, on_behalf_of text, policy text,
-    deployment text, sha256 text)
+    deployment text, sha256 text, outcome text, documents jsonb, event_id uuid, labels jsonb)
 WHERE $3::smallint IS NOT NULL AND $4::smallint IS NOT NULL
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
-SET api = excluded.api, model = excluded.model, tool = excluded.tool, sha256 = excluded.sha256
+SET api = excluded.api, model = excluded.model, tool = excluded.tool, sha256 = excluded.sha256,
+    outcome = excluded.outcome, documents = excluded.documents, event_id = excluded.event_id,
+    labels = excluded.labels
 
 -- name: audit_drop
 -- No row of it is ever dropped.
@@ -35,6 +43,7 @@ DELETE FROM {log}.view_audit AS v WHERE v.ctid = ANY (ARRAY(
 
 -- name: audit_page
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.
+-- A label is that of the whole conversation, by its last value. `events` are the places that a text is at.
 SELECT to_jsonb(v) - 'generation' FROM {log}.view_audit AS v
 WHERE v.generation = $1 AND v.tenant = $2
     AND v.position < coalesce(($4::jsonb ->> 'position')::bigint, 9223372036854775807)
@@ -48,6 +57,20 @@ WHERE v.generation = $1 AND v.tenant = $2
     AND ($3::jsonb ->> 'tool' IS NULL OR v.tool = $3::jsonb ->> 'tool')
     AND ($3::jsonb ->> 'policy' IS NULL OR v.policy = $3::jsonb ->> 'policy')
     AND ($3::jsonb ->> 'deployment' IS NULL OR v.deployment = $3::jsonb ->> 'deployment')
+    AND ($3::jsonb ->> 'outcome' IS NULL OR v.outcome = $3::jsonb ->> 'outcome')
+    AND ($3::jsonb ->> 'document' IS NULL OR EXISTS (
+        SELECT FROM jsonb_array_elements_text(v.documents) AS digest
+        WHERE digest LIKE ($3::jsonb ->> 'document') || '%'))
+    AND ($3::jsonb ->> 'label' IS NULL OR (
+        SELECT l.labels ->> ($3::jsonb ->> 'label') FROM {log}.view_audit AS l
+        WHERE l.generation = $1
+            AND l.conversation_id
+                = coalesce((v.erasure ->> 'conversation_id')::uuid, v.conversation_id)
+            AND l.labels IS NOT NULL AND l.labels ->> ($3::jsonb ->> 'label') IS NOT NULL
+        ORDER BY l.version DESC LIMIT 1) LIKE coalesce($3::jsonb ->> 'label_value', '%'))
+    AND ($3::jsonb ->> 'events' IS NULL OR (v.conversation_id, v.version) IN (
+        SELECT e.conversation_id, e.version
+        FROM jsonb_to_recordset($3::jsonb -> 'events') AS e (conversation_id uuid, version bigint)))
     AND v.recorded_at >= coalesce(($3::jsonb ->> 'since')::bigint, 0)
     AND v.recorded_at < coalesce(($3::jsonb ->> 'until')::bigint, 9223372036854775807)
 ORDER BY v.position DESC LIMIT $5
