@@ -78,7 +78,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         demo,
         conversation_commands.conversations,
         conversation_commands.show,
-        views.window,
+        conversation_commands.window,
         conversation_commands.tail,
         tool_commands.tools,
         document_commands.documents,
@@ -108,7 +108,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
     "Search and count, over all conversations": (
         views.overview,
         views.search,
-        views.calls,
+        tool_commands.calls,
         views.usage,
         views.audit,
         views.in_force,

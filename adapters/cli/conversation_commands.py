@@ -1,4 +1,4 @@
-"""`onrecord conversations`, `show`, `tail`: what there is, what was said, what is recorded now."""
+"""`onrecord conversations`, `show`, `window`, `tail`: what there is, what was said, what is recorded now."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
+from onrecord.adapters.cli.views import After
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.streams.listing import Listed
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
+from onrecord.adapters.terminal.view_listings import EXCHANGES
+from onrecord.adapters.terminal.view_pages import caught_up
+from onrecord.adapters.terminal.view_pages import show as show_page_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.header import timestamp
@@ -288,3 +292,27 @@ def _short(key: str) -> str:
     flat = output.flat(key)
     shown = flat if len(flat) <= _KEY_WIDTH else f"…{flat[1 - _KEY_WIDTH :]}"
     return f"{shown:<{_KEY_WIDTH}}"
+
+
+def window(
+    context: typer.Context,
+    key: Key,
+    exchanges: Annotated[
+        int, typer.Option(min=1, max=1_000, metavar="N", help="Show the last N.")
+    ] = 20,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the last exchanges of a conversation: the prompt and the last answer of each.
+
+    Piped: number, version of the prompt, time, tool calls, tokens, prompt, answer; the latest first.
+
+    Example: `onrecord window support/4711 --exchanges 5`
+    """
+    with opened(context, url) as store:
+        conversation = named(store, key).conversation_id
+        page = caught_up(
+            store, lambda: store.views.window(conversation, exchanges=exchanges, after=after)
+        )
+        show_page_of(store, EXCHANGES, page, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,11 +9,10 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, Url, opened
+from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, Url, opened, write_new_file
 from onrecord.adapters.cli.views import Since, Until
 from onrecord.adapters.settings import seals_given
-from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named, size
 from onrecord.domain.errors import InvalidInput, counted
@@ -90,7 +88,7 @@ def proof(
         else:
             recorded = _event(store, key or "", event or "")
             text = proofs.of(recorded.shard).inclusion(recorded).text()
-        _write(store, file, [text])
+        write_new_file(store, file, [text])
 
 
 def evidence(
@@ -141,7 +139,7 @@ def evidence(
             sealer_of(backend, sealing).seal()
         bundle = Evidence(backend, _proofs(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
-        written = _write(store, file, bundle.lines())
+        written = write_new_file(store, file, bundle.lines())
     if partial:
         left_out = f"{counted(bundle.left_out, 'event')} left out: no checkpoint covers them."
         output.note(left_out)
@@ -204,20 +202,3 @@ def _id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is no version, and no id of an event") from None
-
-
-def _write(store: Store, file: Path, pieces: Iterable[bytes]) -> int:
-    """Write to a new file, whole or not at all, or to standard output; return how many bytes."""
-    from onrecord.adapters.upkeep.files import files_of
-
-    if file == STANDARD_INPUT:
-        for piece in pieces:
-            output.raw(piece)
-        return 0
-    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
-    try:
-        return write_atomically(file, pieces, replace=False)
-    except FileExistsError as exc:
-        raise InvalidInput(f"{file} is there already: choose another name") from exc
-    except OSError as exc:
-        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc

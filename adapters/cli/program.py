@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import re
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -266,6 +266,26 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
         )
     with connect(place) as store:
         yield store
+
+
+def write_new_file(store: Store, file: Path, pieces: Iterable[bytes]) -> int:
+    """Write to a new file, whole or not at all, or to standard output; return how many bytes."""
+    from onrecord.adapters.storage.atomic_files import write_atomically
+    from onrecord.adapters.store import backend_of, spool_of
+    from onrecord.adapters.upkeep.files import files_of
+    from onrecord.domain.errors import InvalidInput
+
+    if file == STANDARD_INPUT:
+        for piece in pieces:
+            output.raw(piece)
+        return 0
+    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
+    try:
+        return write_atomically(file, pieces, replace=False)
+    except FileExistsError as exc:
+        raise InvalidInput(f"{file} is there already: choose another name") from exc
+    except OSError as exc:
+        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc
 
 
 def acting_name(actor: str | None) -> str:

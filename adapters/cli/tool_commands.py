@@ -1,4 +1,4 @@
-"""`onrecord tools`: what a model is told that it may call, where that comes from, and since when."""
+"""`onrecord tools` and `onrecord calls`: what a model is told that it may call, and what it called."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api, opened
+from onrecord.adapters.cli.views import (
+    After,
+    ConversationOption,
+    Limit,
+    Since,
+    Until,
+    show_page,
+)
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
+from onrecord.adapters.terminal.view_listings import CALLS
 from onrecord.domain import jsontext
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
@@ -261,3 +270,50 @@ def _title(tool: Tool) -> str:
     from onrecord.projections.history.timeline_text import tool_title
 
     return tool_title(tool)
+
+
+def calls(
+    context: typer.Context,
+    conversation: ConversationOption = None,
+    name: Annotated[str | None, typer.Option(metavar="TOOL", help="Of this tool only.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="`tool`, or `server tool`: a provider's own.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(metavar="STATUS", help="open, unawaited, done, failed or cancelled."),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option("--arguments", metavar="SHA256", help="With arguments of this digest."),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the calls of tools: arguments, result and duration.
+
+    Piped: time, key, version, tool, status, seconds, arguments, result.
+
+    Example: `onrecord calls --status failed --since 2026-11-21`
+    """
+    show_page(
+        context,
+        url,
+        CALLS,
+        lambda views, id_of: views.tool_calls(
+            conversation=id_of(conversation),
+            name=name,
+            kind=kind,
+            status=status,
+            arguments_digest=digest,
+            since=since,
+            until=until,
+            limit=limit,
+            after=after,
+        ),
+        as_json=as_json,
+    )

@@ -1,9 +1,9 @@
-"""The commands that read views: `overview`, `search`, `audit`, `in-force`, `usage`, `calls`, `window`."""
+"""The commands that read views: `overview`, `search`, `audit`, `in-force`, `usage`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,19 +11,25 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, Key, Url, opened, time_given
+from onrecord.adapters.cli.program import (
+    AsJson,
+    Url,
+    acting_name,
+    opened,
+    time_given,
+    write_new_file,
+)
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named
+from onrecord.adapters.terminal.output import named, size
 from onrecord.adapters.terminal.view_listings import (
-    CALLS,
     DEEDS,
-    EXCHANGES,
     HITS,
     IN_FORCE,
     OVERVIEW,
     usage_listing,
 )
 from onrecord.adapters.terminal.view_pages import Listing, caught_up, show
+from onrecord.projections.views.audit_facts import OUTCOMES
 
 if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page
@@ -62,7 +68,7 @@ Policy = Annotated[
 Deployment = Annotated[str | None, typer.Option(metavar="NAME", help="By this deployment.")]
 
 
-def _show(
+def show_page(
     context: typer.Context,
     url: str | None,
     listing: Listing[Any],
@@ -109,7 +115,7 @@ def overview(
     Example: `onrecord overview --model claude-sonnet-5 --since 2026-11-01`
     """
     filters = {"key": key, "provider": provider, "model": model, "actor": actor}
-    _show(
+    show_page(
         context,
         url,
         OVERVIEW,
@@ -141,7 +147,7 @@ def search(
 
     Example: `onrecord search '"depot north" -parcel'`
     """
-    _show(
+    show_page(
         context,
         url,
         HITS,
@@ -173,12 +179,33 @@ def audit(
     tool: Tool = None,
     policy: Policy = None,
     deployment: Deployment = None,
+    document: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="What holds or sent it: its short id, or its SHA-256."),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="What says these words, as a search has it.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="WORD", help=f"How it went: {', '.join(OUTCOMES)}.")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="NAME[=VALUE]", help="Of conversations that have this label."),
+    ] = None,
     request: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="VERSION",
             help="Of `--conversation`: the exact request that this event came from.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all of it to a new file: `.html` to print, `.jsonl` or `.parquet`.",
         ),
     ] = None,
     since: Since = None,
@@ -192,33 +219,73 @@ def audit(
 
     Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
     name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
-    what an erasure says, for whom it was done.
+    what an erasure says, for whom it was done, how it went. All filters combine.
 
     Example: `onrecord audit --actor ann --since 2026-11-01`
+
+    Example: `onrecord audit --label category=health --report march.html`
     """
     if request is not None:
         _write_request(context, url, conversation, request, as_json=as_json)
         return
-    _show(
+    name, equals, value = (label or "").partition("=")
+    filters: dict[str, Any] = {
+        "actor": actor,
+        "on_behalf_of": on_behalf_of,
+        "type": type_,
+        "model": model,
+        "tool": tool,
+        "policy": policy,
+        "deployment": deployment,
+        "document": document,
+        "text": text,
+        "outcome": outcome,
+        "label": None if label is None else name,
+        "label_value": value if equals else None,
+        "since": since,
+        "until": until,
+    }
+    if report is not None:
+        if after is not None:
+            raise typer.BadParameter("--report holds all pages: leave --after out.")
+        named_filters = {"conversation": conversation, **filters}
+        _write_report(context, url, report, named_filters, as_json=as_json)
+        return
+    show_page(
         context,
         url,
         DEEDS,
         lambda views, id_of: views.audit(
-            conversation=id_of(conversation),
-            actor=actor,
-            on_behalf_of=on_behalf_of,
-            type=type_,
-            model=model,
-            tool=tool,
-            policy=policy,
-            deployment=deployment,
-            since=since,
-            until=until,
-            limit=limit,
-            after=after,
+            conversation=id_of(conversation), **filters, limit=limit, after=after
         ),
         as_json=as_json,
     )
+
+
+def _write_report(
+    context: typer.Context,
+    url: str | None,
+    file: Path,
+    filters: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the whole audit to a new file, in the format that its name ends with."""
+    from onrecord.adapters.reports.audit_report import AuditReport
+    from onrecord.adapters.reports.formats import written_as
+
+    pieces_of = written_as(file)
+    with opened(context, url) as store:
+        report = AuditReport(store, filters, acting_name(None))
+        written = write_new_file(store, file, pieces_of(report))
+    count = report.tally.count
+    if as_json:
+        output.json_line({"file": str(file), "bytes": written, "entries": count})
+        return
+    entries = "1 entry" if count == 1 else f"{count:,} entries"
+    output.sentence(f"The report has {entries}. It is in {file}, {size(written)}.")
+    for remark in report.remarks:
+        output.note(remark)
 
 
 def _write_request(
@@ -272,7 +339,7 @@ def in_force(
     digests = {"instructions": instructions, "tools": tools}
     if sum(rule is not None for rule in (*rules.values(), *digests.values())) != 1:
         raise typer.BadParameter(f"give one of --{', --'.join(rules | digests)}")
-    _show(
+    show_page(
         context,
         url,
         IN_FORCE,
@@ -321,75 +388,4 @@ def usage(
             return views.usage_total(api=api, model=model, **days)
         return views.usage(api=api, model=model, **days, limit=limit, after=after)
 
-    _show(context, url, usage_listing(prices_given(prices)), query, as_json=as_json)
-
-
-def calls(
-    context: typer.Context,
-    conversation: ConversationOption = None,
-    name: Annotated[str | None, typer.Option(metavar="TOOL", help="Of this tool only.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="`tool`, or `server tool`: a provider's own.")
-    ] = None,
-    status: Annotated[
-        str | None,
-        typer.Option(metavar="STATUS", help="open, unawaited, done, failed or cancelled."),
-    ] = None,
-    digest: Annotated[
-        str | None,
-        typer.Option("--arguments", metavar="SHA256", help="With arguments of this digest."),
-    ] = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = 50,
-    after: After = None,
-    url: Url = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the calls of tools: arguments, result and duration.
-
-    Piped: time, key, version, tool, status, seconds, arguments, result.
-
-    Example: `onrecord calls --status failed --since 2026-11-21`
-    """
-    _show(
-        context,
-        url,
-        CALLS,
-        lambda views, id_of: views.tool_calls(
-            conversation=id_of(conversation),
-            name=name,
-            kind=kind,
-            status=status,
-            arguments_digest=digest,
-            since=since,
-            until=until,
-            limit=limit,
-            after=after,
-        ),
-        as_json=as_json,
-    )
-
-
-def window(
-    context: typer.Context,
-    key: Key,
-    exchanges: Annotated[
-        int, typer.Option(min=1, max=1_000, metavar="N", help="Show the last N.")
-    ] = 20,
-    after: After = None,
-    url: Url = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the last exchanges of a conversation: the prompt and the last answer of each.
-
-    Piped: number, version of the prompt, time, tool calls, tokens, prompt, answer; the latest first.
-
-    Example: `onrecord window support/4711 --exchanges 5`
-    """
-    with opened(context, url) as store:
-        conversation = named(store, key).conversation_id
-        page = caught_up(
-            store, lambda: store.views.window(conversation, exchanges=exchanges, after=after)
-        )
-        show(store, EXCHANGES, page, as_json=as_json)
+    show_page(context, url, usage_listing(prices_given(prices)), query, as_json=as_json)

@@ -56,10 +56,12 @@ def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
     if erasure is None:
         on = entry.hold or entry.retention
         name = name if on is None else str(on.conversation_id or "all")
-        return entry.recorded_at, actor, name, entry.version, *what, _kept_text(entry), served
+        about = _kept_text(entry)
+        return entry.recorded_at, actor, name, entry.version, *what, about, served, entry.outcome
     # The stream of an erasure has no name: what was erased is meant.
     erased = str(erasure.conversation_id)
-    return entry.recorded_at, actor, erased, entry.version, *what, _erasure_text(erasure), served
+    about = _erasure_text(erasure)
+    return entry.recorded_at, actor, erased, entry.version, *what, about, served, entry.outcome
 
 
 def _in_force(entry: InForce, name: str) -> tuple[Cell, ...]:
@@ -217,6 +219,7 @@ DEEDS: Final = Listing(
         Column("tool", Kind.NAME, is_extra=True),
         Column("erasure", Kind.TEXT),
         Column("on behalf of"),
+        Column("outcome", is_extra=True),
     ),
     _deed,
     _erasure,

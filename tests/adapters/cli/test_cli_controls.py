@@ -105,7 +105,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "overview": [()],
     "search": [("what",), (NASTY,)],
     "window": [(NASTY,)],
-    "audit": [()],
+    "audit": [(), ("--label", NASTY), ("--text", NASTY), ("--report", f"{NASTY}.txt")],
     "in-force": [("--policy", NASTY), ("--model", NASTY), ("--instructions", NASTY)],
     "calls": [(), ("--tool", NASTY)],
     "usage": [()],

@@ -133,6 +133,9 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "audit -c KEY --request VERSION": run(
             *("audit", "-c", KEY, "--request", request, "--json", "--url", url)
         ),
+        "audit --report FILE": run(
+            *("audit", "--report", str(folder / "audit.html"), "--json", "--url", url)
+        ),
         "in-force": run("in-force", "--model", "none", "--json", "--url", url),
         "views": run("views", "--json", "--url", url),
         "pause VIEW": run("pause", "audit", "--json", "--url", url),

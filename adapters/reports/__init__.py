@@ -1,0 +1,1 @@
+"""Reports of the audit as files: a page to print, lines of JSON, or Parquet."""
