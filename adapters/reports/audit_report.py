@@ -54,7 +54,7 @@ _UPKEEP: Final = (
 _PLACED: Final = ("conversation", "since", "until")
 """The filters that hold for erasures and holds as well."""
 
-_MOST: Final = 50
+MOST_NAMES: Final = 50
 """How many names of a kind are counted each for itself."""
 
 _OTHERS: Final = "others"
@@ -102,7 +102,7 @@ class Tally:
         names = (entry.type, entry.outcome, actor, entry.model, entry.tool)
         for counter, name in zip(self.kinds.values(), names, strict=True):
             if name is not None:
-                counter[name if name in counter or len(counter) < _MOST else _OTHERS] += 1
+                counter[name if name in counter or len(counter) < MOST_NAMES else _OTHERS] += 1
 
 
 class AuditReport:
@@ -128,7 +128,9 @@ class AuditReport:
 
     def upkeep(self) -> Iterator[AuditEntry]:
         """Yield erasures, legal holds and retention classes of that time, whoever is asked for."""
-        placed = {name: self._filters[name] for name in _PLACED if name in self._filters}
+        placed: dict[str, Any] = {
+            name: self._filters[name] for name in _PLACED if name in self._filters
+        }
         for type_ in _UPKEEP:
             filters: dict[str, Any] = {**placed, "type": type_}
             yield from self._all(filters, self._page(filters, None))
