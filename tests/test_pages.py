@@ -51,6 +51,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("name", "commands"),
     [
         ("actors", 0),
+        ("audit", 5),
         ("documents", 0),
         ("keys", 2),
         ("postgresql", 0),
