@@ -46,7 +46,6 @@ from onrecord.projections.views.audit_facts import (
     facts_of,
     labels_of,
     outcome_of_fact,
-    shown_in,
 )
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
@@ -63,7 +62,8 @@ class Audit:
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the rows of events that a batch redacts, and of those that its requests refer to."""
         redacted = [_key(batch, version) for version in _redacted(batch.events)]
-        shown = {event_id: None for event in batch.events for event_id in shown_in(event)}
+        requests = (event for event in batch.events if event.type == "request.sent")
+        shown = {event_id: None for event in requests for event_id in facts_of(event).shown}
         of = {"conversation_id": str(batch.conversation_id)}
         return [*redacted, *({**of, "event_id": str(event_id)} for event_id in shown)]
 
@@ -71,8 +71,9 @@ class Audit:
         """Return a row an event."""
         rows = _Rows(known)
         for event in batch.events:
-            told = {**facts_of(event), **labels_of(batch.tenant, event)}
-            rows.put({**_row(batch, event), **told} | rows.sent_with(event, told))
+            facts = facts_of(event)
+            row = _row(batch, event) | facts.columns | labels_of(batch.tenant, event)
+            rows.put(rows.sent_with(event, row, facts.shown) if facts.shown else row)
             for version in _redacted((event,)):
                 rows.redact(version)
         return Changes(put=tuple(rows.changed.values()))
@@ -98,14 +99,16 @@ class _Rows:
         if version in self._rows:
             self.put({**self._rows[version], **NOT_TOLD})
 
-    def sent_with(self, event: RecordedEvent, told: Row) -> Row:
-        """Return the documents of a request: its own, and those of the events that it refers to."""
-        versions = (self._versions.get(str(event_id), 0) for event_id in shown_in(event))
-        shown = [self._rows[version] for version in sorted(filter(None, versions))]
+    def sent_with(self, event: RecordedEvent, row: Row, shown: Iterable[UUID]) -> Row:
+        """Return the row of a request with the documents of the events that it shows, and its own."""
+        versions = (self._versions.get(str(event_id), 0) for event_id in shown)
+        rows = [self._rows[version] for version in sorted(filter(None, versions))]
         documents = dict.fromkeys(
-            digest for row in (*shown, told) for digest in row.get("documents") or ()
+            digest for each in (*rows, row) for digest in each["documents"] or ()
         )
-        return {"documents": [*documents], "event_id": str(event.event_id)} if documents else {}
+        if not documents:
+            return row
+        return {**row, "documents": [*documents], "event_id": str(event.event_id)}
 
     def _note(self, row: Row) -> None:
         self._rows[row["version"]] = row

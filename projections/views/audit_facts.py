@@ -10,7 +10,7 @@ import hashlib
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 from uuid import UUID
 
 from onrecord.domain import jsontext
@@ -78,24 +78,40 @@ _TELLING: Final = frozenset(
 """Types that say any of this: others are not read."""
 
 
-def facts_of(recorded: RecordedEvent) -> Row:
-    """Return the columns that follow from the body of an event; one that was erased has none."""
-    if recorded.type not in _TELLING:
-        return {}
+_ONLY_DOCUMENTS: Final = frozenset(("message.recorded", "signal.received", "item.recorded"))
+"""Types that say nothing of this but documents."""
+
+_OF_DOCUMENTS: Final = (
+    *(b'"sha256"', b'"$onrecord.blob"', b"base64", b"data:"),
+    *(b'"data"', b'"bytes"', b'"images"'),
+)
+"""What stands in each body that holds the bytes of a document: a body without it is not read."""
+
+
+class Facts(NamedTuple):
+    """The columns that follow from the body of an event, and the events that it shows, if it is a request."""
+
+    columns: Row
+    shown: frozenset[UUID] = frozenset()
+
+
+def facts_of(recorded: RecordedEvent) -> Facts:
+    """Return what the body of an event says; one that was erased says nothing."""
+    body = recorded.body
+    if recorded.type not in _TELLING or body is None:
+        return Facts({})
+    if recorded.type in _ONLY_DOCUMENTS and not any(mark in body for mark in _OF_DOCUMENTS):
+        return Facts({})
     event = recorded.event()
     if isinstance(event, Erased | Unrecognised):
-        return {}
+        return Facts({})
     documents = documents_of(event)
     row: Row = {"outcome": _outcome(event), "documents": documents or None, **_named(event)}
-    return row | ({"event_id": str(recorded.event_id)} if documents else {})
-
-
-def shown_in(recorded: RecordedEvent) -> frozenset[UUID]:
-    """Return the events that a request refers to: what they hold was sent with it."""
-    if recorded.type != "request.sent":
-        return frozenset()
-    event = recorded.event()
-    return references_of(event.template) if isinstance(event, RequestSent) else frozenset()
+    if documents:
+        row["event_id"] = str(recorded.event_id)
+    return Facts(
+        row, references_of(event.template) if isinstance(event, RequestSent) else frozenset()
+    )
 
 
 def _named(event: Event) -> Row:
