@@ -6,7 +6,10 @@ import threading
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.scratch import write_in_memory
 from tests.search import WHOLE, is_drawn, is_whole
+
+write_in_memory()
 
 # How long an example takes says something about the machine, nothing about the code. The same code
 # gets the same verdict, so examples are drawn alike each time; `make soak` searches among new ones.

@@ -91,7 +91,9 @@ class Server:
             prepare(self.url_of(template))
             self._templates[name] = template
         database = self._fresh_name()
-        self.execute("CREATE DATABASE {} TEMPLATE {}", database, self._templates[name])
+        # Its files are copied, which costs half as much as writing each page to the log as well.
+        statement: LiteralString = "CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY"
+        self.execute(statement, database, self._templates[name])
         return self.url_of(database)
 
     def drop(self, url: str) -> None:

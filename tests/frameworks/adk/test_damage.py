@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import re
 import signal
@@ -33,6 +32,7 @@ from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import SqlitePlace
 from tests.factories import appending, raw_event
 from tests.frameworks.adk.services import ONE, event, get
+from tests.frameworks.processes import apart
 from tests.patience import join_process
 from tests.sqlite_by_hand import Unruled
 
@@ -250,9 +250,7 @@ def test_a_turn_that_is_killed_between_two_calls_leaves_a_session_that_runs_on(
 ) -> None:
     with store_of(SqlitePlace(tmp_path).open(), tmp_path) as store:
         asyncio.run(OnrecordSessionService(store).create_session(**ONE))
-    context = multiprocessing.get_context("spawn")
-    process = context.Process(target=_turn_until, args=(tmp_path, calls, verb))
-    process.start()
+    process = apart(_turn_until, tmp_path, calls, verb)
     join_process(process)
     assert process.exitcode == -signal.SIGKILL
     with store_of(SqlitePlace(tmp_path).open(), tmp_path) as store:

@@ -8,10 +8,8 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
 from collections.abc import AsyncGenerator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -32,8 +30,8 @@ from onrecord.frameworks.adk import OnrecordSessionService
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.adk.services import ONE, event, get
+from tests.frameworks.processes import run_apart, run_until
 from tests.frameworks.recorded_blocks import recorded_kinds
-from tests.patience import join_process, until
 
 
 @pytest.fixture
@@ -273,14 +271,8 @@ def test_two_processes_lose_nothing_and_double_nothing(
     durable_place: Place, tmp_path: Path
 ) -> None:
     _begun(durable_place, tmp_path)
-    context = multiprocessing.get_context("spawn")
-    arguments = (durable_place, tmp_path, 100)
-    writers = [context.Process(target=_append_many, args=arguments) for _ in range(2)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    write = partial(_append_many, durable_place, tmp_path, 100)
+    run_apart(write, write)
     found = _held(durable_place, tmp_path)
     assert len({each.id for each in found.events}) == len(found.events) == 200
     assert found.state == {"app:n": 99}
@@ -290,12 +282,9 @@ def test_a_process_that_is_killed_leaves_a_session_that_loads(
     durable_place: Place, tmp_path: Path
 ) -> None:
     _begun(durable_place, tmp_path)
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_append_many, args=(durable_place, tmp_path, 100_000)
+    run_until(
+        lambda: len(_held(durable_place, tmp_path).events) >= 10,
+        partial(_append_many, durable_place, tmp_path, 100_000),
     )
-    writer.start()
-    until(lambda: len(_held(durable_place, tmp_path).events) >= 10, "the events")
-    os.kill(writer.pid or 0, signal.SIGKILL)
-    join_process(writer)
     found = _held(durable_place, tmp_path)
     assert found.state == {"app:n": len(found.events) - 1}
