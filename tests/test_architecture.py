@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,16 +81,19 @@ def sources(*folders: str) -> list[Path]:
     return sorted(path for path in found if "__pycache__" not in path.parts)
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """Every name that a file imports, in full: `from a import b` is `a.b`."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found = list[str]()
+    for node in ast.walk(parsed(path)):
         match node:
             case ast.Import(names=names):
-                yield from (name.name for name in names)
+                found += (name.name for name in names)
             case ast.ImportFrom(module=str(module), names=names):
-                yield from (f"{module}.{name.name}" for name in names)
+                found += (f"{module}.{name.name}" for name in names)
             case _:
                 pass
+    return tuple(found)
 
 
 def is_below(name: str, packages: tuple[str, ...]) -> bool:

@@ -8,15 +8,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
 from onrecord.adapters.cli import main
 from tests.patience import PATIENCE
 
 PROGRAM = (sys.executable, "-c", "from onrecord.adapters.cli import main; main()")
+
+_read_once = cache(typer.main.get_command)
+"""It reads the signatures of all commands, which takes longer than most of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ Command = Callable[..., Done]
 
 def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """A function that runs `onrecord` here."""
+
+    monkeypatch.setattr(typer.main, "get_command", _read_once)
 
     def run(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["onrecord", *arguments])
