@@ -16,9 +16,11 @@ from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.seals.store_seals import StoreSeals
 from onrecord.adapters.settings import (
     NO_TENANT,
+    AccessMode,
     SealSettings,
-    Settings,
+    access_mode_given,
     matrix_given,
+    names_given,
     seals_given,
     settings,
 )
@@ -60,6 +62,7 @@ def connect(
     seals: str | Sequence[str] | None = None,
     seal_key: str | os.PathLike[str] | None = None,
     seal_vkey: str | Sequence[str] | None = None,
+    access_log: AccessMode | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -96,9 +99,12 @@ def connect(
     that signs, `seal_vkey` the public keys that are trusted (docs/seals.md); without them, they are
     `$ONRECORD_SEALS`, `$ONRECORD_SEAL_KEY` and `$ONRECORD_SEAL_VKEY`. Nothing is sealed without the
     first two.
+
+    `access_log` says whether it is recorded who reads (docs/access.md): "off", "on", or "required", where
+    what cannot be recorded is not shown; without it, `$ONRECORD_ACCESS_LOG`, else "off".
     """
     environment = settings()
-    names = _names_of(environment, actor, on_behalf_of, policy, deployment)
+    names = names_given(actor, on_behalf_of, policy, deployment)
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
     if _scheme(place) in _SERVICE:
@@ -114,6 +120,7 @@ def connect(
                 names=names,
                 matrix=matrix_given(capability_file),
                 folds=folds_given(folds),
+                access_log=access_mode_given(access_log),
             )
         )
     if key is not None:
@@ -126,6 +133,7 @@ def connect(
         listen=listen,
         folds=folds,
         sealing=seals_given(seals, seal_key, seal_vkey),
+        access_log=access_mode_given(access_log),
     )
     return _resumed(open_store(party))
 
@@ -138,7 +146,7 @@ def connect_tenants(url: str | None = None) -> tuple[Store, Callable[[UUID], Sto
     environment = settings()
     if _scheme(url or environment.url) in _SERVICE:
         raise InvalidInput("a service serves the log itself: give the URL of its own store")
-    open_store = _opened(url, names=_names_of(environment))
+    open_store = _opened(url, names=names_given(), access_log="off")
     return _resumed(open_store(environment.tenant)), open_store
 
 
@@ -152,26 +160,11 @@ def _resumed(store: Store) -> Store:
     return store
 
 
-def _names_of(
-    environment: Settings,
-    actor: str | None = None,
-    on_behalf_of: str | None = None,
-    policy: str | None = None,
-    deployment: str | None = None,
-) -> AttributionNames:
-    """Return who acts and under which rules: what a caller leaves out, the environment says."""
-    return {
-        "actor": environment.actor if actor is None else actor,
-        "on_behalf_of": on_behalf_of,
-        "policy": environment.policy if policy is None else policy,
-        "deployment": environment.deployment if deployment is None else deployment,
-    }
-
-
 def _opened(
     url: str | None,
     *,
     names: AttributionNames,
+    access_log: AccessMode,
     capability_file: str | os.PathLike[str] | None = None,
     redis: str | None = None,
     listen: str | None = None,
@@ -202,6 +195,7 @@ def _opened(
             views=lambda: _views(place, backend, tenant, direct),
             folds=most_folds,
             seals=own_seals,
+            access_log=access_log,
         )
 
     return store_of
@@ -215,6 +209,7 @@ def _service_store(
     names: AttributionNames,
     matrix: Mapping[str, JsonObject],
     folds: int,
+    access_log: AccessMode,
 ) -> Store:
     """Return the store of a service: of the tenant that the key is for, or of the one that is named."""
     with _driver_needed("A store over HTTP", "http"):
@@ -229,6 +224,7 @@ def _service_store(
         **names,
         matrix=matrix,
         folds=folds,
+        access_log=access_log,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
@@ -16,6 +16,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import listed, names
 
 if TYPE_CHECKING:
+    from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.projections.apis.capabilities import Capabilities
     from onrecord.projections.views.usage import Prices
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 DEFAULT_URL: Final = "sqlite:///onrecord.db"
 NO_TENANT: Final = UUID(int=0)
 """The tenant of a store that serves one party only."""
+
+
+AccessMode: TypeAlias = Literal["off", "on", "required"]
+"""Whether it is recorded who reads, and whether what cannot be recorded is refused (docs/access.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class Settings:
     (`ONRECORD_PRICES`), `listen` the database's own URL where `url` is a pooler's
     (`ONRECORD_LISTEN_URL`), `key` what a service asks for (`ONRECORD_KEY`), `seals` how the log is
     sealed, `policy` and `deployment` which rules are in force (`ONRECORD_POLICY`,
-    `ONRECORD_DEPLOYMENT`). URLs hold passwords: `repr` shows neither them nor the key.
+    `ONRECORD_DEPLOYMENT`), `access_log` whether reads are recorded (`ONRECORD_ACCESS_LOG`), None
+    where that does not say. URLs hold passwords: `repr` shows neither them nor the key.
     """
 
     url: str = field(default=DEFAULT_URL, repr=False)
@@ -69,12 +75,13 @@ class Settings:
     seals: SealSettings = SealSettings()
     policy: str | None = None
     deployment: str | None = None
+    access_log: AccessMode | None = None
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings that an environment holds; what it does not name is at its default.
 
-    InvalidInput where `ONRECORD_TENANT` is no UUID.
+    InvalidInput where `ONRECORD_TENANT` is no UUID, or `ONRECORD_ACCESS_LOG` is not on, off or required.
     """
     return Settings(
         url=environment.get("ONRECORD_URL") or DEFAULT_URL,
@@ -92,6 +99,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         ),
         policy=environment.get("ONRECORD_POLICY") or None,
         deployment=environment.get("ONRECORD_DEPLOYMENT") or None,
+        access_log=_access_mode("ONRECORD_ACCESS_LOG", environment.get("ONRECORD_ACCESS_LOG")),
     )
 
 
@@ -104,6 +112,35 @@ def _tenant(text: str | None) -> UUID:
         return UUID(text) if text else NO_TENANT
     except ValueError:
         raise InvalidInput("ONRECORD_TENANT is no UUID: write it as 8-4-4-4-12 digits") from None
+
+
+def access_mode_given(mode: str | None) -> AccessMode:
+    """Return whether reads are recorded; what is None is as the environment has it, else "off"."""
+    return _access_mode("access_log", mode) or settings().access_log or "off"
+
+
+def _access_mode(name: str, text: str | None) -> AccessMode | None:
+    if text in get_args(AccessMode):
+        return cast("AccessMode", text)
+    if text:
+        raise InvalidInput(f"{name} is one of {', '.join(get_args(AccessMode))}")
+    return None
+
+
+def names_given(
+    actor: str | None = None,
+    on_behalf_of: str | None = None,
+    policy: str | None = None,
+    deployment: str | None = None,
+) -> AttributionNames:
+    """Return who acts and under which rules: what a caller leaves out, the environment says."""
+    known = settings()
+    return {
+        "actor": known.actor if actor is None else actor,
+        "on_behalf_of": on_behalf_of,
+        "policy": known.policy if policy is None else policy,
+        "deployment": known.deployment if deployment is None else deployment,
+    }
 
 
 def seals_given(

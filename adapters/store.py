@@ -12,9 +12,10 @@ from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.inputs.arguments import of_kind, reason_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
-from onrecord.adapters.settings import NO_TENANT, seals_given
+from onrecord.adapters.settings import NO_TENANT, AccessMode, seals_given
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import beginning_of
+from onrecord.adapters.upkeep.access import StoreAccess
 from onrecord.adapters.upkeep.erasing import (
     Erasing,
     ForgetResult,
@@ -55,7 +56,7 @@ GRACE: Final = timedelta(hours=24)
 class Store:
     """The conversations of one tenant. Safe to share between threads; close it when done.
 
-    `url` says where it writes, without a password.
+    `url` says where it writes, without a password; `access` tells who read what (docs/access.md).
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Store:
         views: Callable[[], Views] | None = None,
         folds: int = 0,
         seals: StoreSeals | None = None,
+        access_log: AccessMode = "off",
         **names: Unpack[AttributionNames],
     ) -> None:
         """Serve a tenant's conversations from a backend; `names` say who acts, and under which rules.
@@ -77,7 +79,8 @@ class Store:
         `matrix` is what a file of the caller's says that models take. What the backend cannot take
         after a request was sent waits in the spool. `accelerator` is the Redis beside
         the backend, if there is one. `views` opens what is folded of the log and kept. `folds` is
-        how many bytes of folded conversations this process keeps. `seals` seal the backend.
+        how many bytes of folded conversations this process keeps. `seals` seal the backend, and
+        `access_log` says whether reads are recorded.
         """
         self._backend = backend
         self.url = url
@@ -89,6 +92,9 @@ class Store:
         self._accelerator = accelerator
         self._open_views = views
         self._tenancy = Tenancy(backend, tenant, spool, matrix=matrix, folds=folds, **names)
+        self.access: Final = StoreAccess(self._tenancy, access_log, self._actor, id_of=self._opened)
+        if access_log != "off":
+            self._tenancy.count = self.access.counts.add
 
     def __repr__(self) -> str:
         """Say where it writes."""
@@ -293,7 +299,9 @@ class Store:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
         if self._open_views is None:
             raise InvalidInput("views are kept where the log is: connect to it by its own URL")
-        return self._open_views()
+        views = self._open_views()
+        views.count = self._tenancy.count
+        return views
 
     def follow(self, projection: OwnProjection | str) -> Following:
         """Return a scope in which this process keeps a projection of one's own up to date.
@@ -324,6 +332,7 @@ class Store:
     def close(self) -> None:
         """Let go of files and connections; an embedded store seals first what was appended."""
         try:
+            self.access.counts.flush()
             if self._seals is not None:
                 self._seals.close()
         finally:

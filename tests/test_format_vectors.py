@@ -25,6 +25,8 @@ from onrecord.domain.errors import MalformedJson
 from onrecord.domain.new_events import Stamp, draft
 from onrecord.domain.operators import (
     SHAPES,
+    access_id,
+    day_of,
     decode_fact,
     encode_fact,
     hold_id,
@@ -48,6 +50,7 @@ Vector = dict[str, Any]
 KEYS: Vector = json.loads(PAGE.split("```json keys\n")[1].split("```")[0])
 SEALS: Vector = json.loads(PAGE.split("```json seals\n")[1].split("```")[0])
 HOLDS: Vector = json.loads(PAGE.split("```json holds\n")[1].split("```")[0])
+ACCESS: Vector = json.loads(PAGE.split("```json access\n")[1].split("```")[0])
 VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
 
 VALUES: dict[str, type[BaseModel]] = {
@@ -286,6 +289,18 @@ def test_our_code_makes_the_ids_and_bodies_of_holds_and_retention_classes() -> N
     for told in HOLDS["bodies"]:
         body = bytes.fromhex(told["body_bytes"])
         fact = decode_fact(told["type"], 1, body)
+        assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
+        assert encode_fact(fact) == body
+
+
+def test_both_make_the_id_of_what_was_read_on_a_day_and_ours_its_bodies() -> None:
+    tenant, day = UUID(ACCESS["tenant"]), ACCESS["day"]
+    name = b"onrecord access" + tenant.bytes + day.to_bytes(8)
+    assert ACCESS["id"] == marked(b"ONRA", name) == str(access_id(tenant, day))
+    for told in ACCESS["bodies"]:
+        body = bytes.fromhex(told["body_bytes"])
+        fact = decode_fact(told["type"], 1, body)
+        assert day_of(fact.at) == day
         assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
         assert encode_fact(fact) == body
 

@@ -69,6 +69,19 @@ class AsyncStoreRetention:
         verb = partial(self._store.retention.set_class, keep, rule=rule, which=which, actor=actor)
         return await self._steps.run_long(partial(verb, label=label, value=value))
 
+    async def clear_class(
+        self,
+        *,
+        reason: str,
+        which: str | UUID | None = None,
+        label: str | None = None,
+        value: str | None = None,
+        actor: str | None = None,
+    ) -> bool:
+        """Take a retention class back, as `StoreRetention.clear_class` does."""
+        verb = partial(self._store.retention.clear_class, reason=reason, which=which, actor=actor)
+        return await self._steps.run_long(partial(verb, label=label, value=value))
+
     async def classes(self) -> list[RetentionEntry]:
         """Return the retention classes, as `StoreRetention.classes` does."""
         return await self._steps.run_long(self._store.retention.classes)

@@ -11,15 +11,17 @@ import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 from uuid import UUID
 
 from onrecord.adapters.app import FOLDS, connect
+from onrecord.adapters.asynchronous.access import AsyncStoreAccess
 from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.iteration import AsyncSubscription, awaited_each
 from onrecord.adapters.asynchronous.retention import AsyncStoreRetention
 from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread
 from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncViews
+from onrecord.adapters.settings import AccessMode
 from onrecord.adapters.storage.steps import ThreadSteps, steps_of
 from onrecord.adapters.store import GRACE, Store, backend_of
 
@@ -59,6 +61,7 @@ def connect_async(
     seals: str | Sequence[str] | None = None,
     seal_key: str | os.PathLike[str] | None = None,
     seal_vkey: str | Sequence[str] | None = None,
+    access_log: AccessMode | None = None,
 ) -> Connecting:
     """Return the store at an URL for programs with coroutines; arguments are as `connect` has them.
 
@@ -82,6 +85,7 @@ def connect_async(
             seals=seals,
             seal_key=seal_key,
             seal_vkey=seal_vkey,
+            access_log=access_log,
         )
     )
 
@@ -135,6 +139,7 @@ class AsyncStore:
         self._is_closed = False
         self.url = store.url
         self.tenant = store.tenant
+        self.access: Final = AsyncStoreAccess(store, self._steps)
 
     def __repr__(self) -> str:
         """Say where it writes."""

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.cli import (
+    access,
     approval_commands,
     capability_commands,
     conversation_commands,
@@ -17,7 +18,6 @@ from onrecord.adapters.cli import (
     key_commands,
     process_models,
     request_commands,
-    retention,
     seal_commands,
     serve,
     tool_commands,
@@ -28,6 +28,9 @@ from onrecord.adapters.cli import (
     worker,
 )
 from onrecord.adapters.cli.program import AsJson, Command, app
+from onrecord.adapters.cli.retention.classes import retention
+from onrecord.adapters.cli.retention.disposal import expire
+from onrecord.adapters.cli.retention.holds import holds
 
 __all__ = ["app"]
 
@@ -112,6 +115,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         views.usage,
         views.audit,
         views.in_force,
+        access.access,
     ),
     "Look after the store": (
         upkeep.migrate,
@@ -125,7 +129,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         evidence.proof,
         upkeep.forget,
         upkeep.forget_actor,
-        retention.expire,
+        expire,
         upkeep.sweep,
     ),
     "Serve it over HTTP": (serve.serve,),
@@ -147,5 +151,5 @@ for _group, _commands in GROUPS.items():
         app.command(name=_name, cls=Command, rich_help_panel=_group)(_command)
 
 app.add_typer(key_commands.keys, name="keys", rich_help_panel="Look after the store")
-app.add_typer(retention.holds, name="holds", rich_help_panel="Look after the store")
-app.add_typer(retention.retention, name="retention", rich_help_panel="Look after the store")
+app.add_typer(holds, name="holds", rich_help_panel="Look after the store")
+app.add_typer(retention, name="retention", rich_help_panel="Look after the store")

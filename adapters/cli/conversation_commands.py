@@ -14,6 +14,7 @@ from uuid import UUID
 
 import typer
 
+from onrecord.adapters.cli.access import show_and_record
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
 from onrecord.adapters.cli.views import After
 from onrecord.adapters.store import Store, backend_of
@@ -24,7 +25,6 @@ from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
 from onrecord.adapters.terminal.view_listings import EXCHANGES
 from onrecord.adapters.terminal.view_pages import caught_up
-from onrecord.adapters.terminal.view_pages import show as show_page_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.header import timestamp
@@ -315,4 +315,4 @@ def window(
         page = caught_up(
             store, lambda: store.views.window(conversation, exchanges=exchanges, after=after)
         )
-        show_page_of(store, EXCHANGES, page, as_json=as_json)
+        show_and_record(context, store, EXCHANGES, page, as_json=as_json)

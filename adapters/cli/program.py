@@ -256,6 +256,9 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
     """Open the store; only a command that writes makes one."""
     from onrecord.adapters.app import connect, is_there, shown
     from onrecord.adapters.settings import settings
+    from onrecord.adapters.store import tenancy_of
+    from onrecord.adapters.streams.event_reading import uncounted
+    from onrecord.adapters.terminal.reads import record_conversation
     from onrecord.domain.errors import StorageUnavailable
 
     place = url or context.obj
@@ -265,6 +268,10 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
             "ONRECORD_URL, make one with `onrecord migrate`, or see `onrecord demo --keep`"
         )
     with connect(place) as store:
+        tenancy_of(store).count = uncounted  # Who is at a terminal is no program.
+        if store.access.mode != "off":
+            command = str(context.info_name)
+            record_conversation(store, command, context.params, acting_name(None))
         yield store
 
 

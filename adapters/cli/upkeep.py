@@ -13,7 +13,7 @@ import typer
 
 from onrecord.adapters import app
 from onrecord.adapters.cli.program import AsJson, Url, acting_name, opened
-from onrecord.adapters.cli.retention import (
+from onrecord.adapters.cli.retention.disposal import (
     Before,
     DryRun,
     Expired,

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import typer
 
+from onrecord.adapters.cli.access import show_and_record
 from onrecord.adapters.cli.program import (
     AsJson,
     Url,
@@ -28,7 +29,7 @@ from onrecord.adapters.terminal.view_listings import (
     OVERVIEW,
     usage_listing,
 )
-from onrecord.adapters.terminal.view_pages import Listing, caught_up, show
+from onrecord.adapters.terminal.view_pages import Listing, caught_up
 from onrecord.projections.views.audit_facts import OUTCOMES
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def show_page(
             return None if name is None else named(store, name).conversation_id
 
         page = caught_up(store, lambda: query(store.views, id_of))
-        show(store, listing, page, as_json=as_json)
+        show_and_record(context, store, listing, page, as_json=as_json)
 
 
 def overview(
@@ -319,6 +320,9 @@ def in_force(
     tools: Annotated[
         str | None, typer.Option(metavar="SHA256", help="Where these tools were declared.")
     ] = None,
+    capabilities: Annotated[
+        str | None, typer.Option(metavar="SHA256", help="Where requests were rendered by these.")
+    ] = None,
     model: Model = None,
     since: Since = None,
     until: Until = None,
@@ -329,14 +333,14 @@ def in_force(
 ) -> None:
     """Show which conversations ran under a rule.
 
-    Give one of `--policy`, `--deployment`, `--instructions`, `--tools` and `--model`.
+    Give one of `--policy`, `--deployment`, `--instructions`, `--tools`, `--capabilities`, `--model`.
     The digests are `sha256` of `onrecord audit --json`. Piped: key, events that name the rule, the
     versions and the times of the first and the last of them.
 
     Example: `onrecord in-force --policy 2026-11`
     """
     rules = {"policy": policy, "deployment": deployment, "model": model}
-    digests = {"instructions": instructions, "tools": tools}
+    digests = {"instructions": instructions, "tools": tools, "capabilities": capabilities}
     if sum(rule is not None for rule in (*rules.values(), *digests.values())) != 1:
         raise typer.BadParameter(f"give one of --{', --'.join(rules | digests)}")
     show_page(

@@ -51,14 +51,10 @@ if TYPE_CHECKING:
     from onrecord.projections.matching.request_diff import RequestDiff
 
 
-# A conversation as its users hold it: say things, ask for requests, read what is new.
-
-
 class Conversation(ConversationRecording):
     """One conversation. Cheap to make; safe to share between threads.
 
-    Nothing is kept but its id and what it goes on from: every question is answered from the log.
-    What renders and records is imported when it is first asked for.
+    Nothing is kept but its id and what it goes on from: the log answers. What renders is imported late.
     """
 
     def __init__(self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY) -> None:
@@ -271,6 +267,7 @@ class Conversation(ConversationRecording):
 
     def events(self, *, after: int = 0, until: int | None = None) -> list[RecordedEvent]:
         """Return the events with after < version <= until, in order."""
+        self._tenancy.count("events")
         return self._stream.events(version_given(after), version_if_given(until))
 
     def history(self, *, at: int | None = None, since: int = 0) -> tuple[Turn, ...]:
@@ -282,10 +279,12 @@ class Conversation(ConversationRecording):
         """
         from onrecord.adapters.conversation.history_queries import turns_since
 
+        self._tenancy.count("history")
         return turns_since(self._stream, at, version_given(since))
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
+        self._tenancy.count("blob")
         return self._stream.blob(of_kind(Blob, "a blob", blob))
 
     def open_calls(self) -> list[ToolCall]:
@@ -311,6 +310,7 @@ class Conversation(ConversationRecording):
         """
         from onrecord.adapters.conversation.history_queries import documents_held, main_branch
 
+        self._tenancy.count("documents")
         return documents_held(self._stream.backend, main_branch(self._stream, at))
 
     def request(
@@ -340,6 +340,7 @@ class Conversation(ConversationRecording):
         from onrecord.adapters.conversation.current_requests import ask_for
         from onrecord.adapters.conversation.rendering import options_given, with_secrets
 
+        self._tenancy.count("request")
         options = options_given(
             self._tenancy.matrix,
             api=api,
@@ -365,6 +366,7 @@ class Conversation(ConversationRecording):
         """
         from onrecord.adapters.conversation.history_queries import diff_of
 
+        self._tenancy.count("diff")
         return diff_of(self, a, b, api, window)
 
     def why(self, version: int, *, to_start: bool = False) -> Explanation:
@@ -376,6 +378,7 @@ class Conversation(ConversationRecording):
         """
         from onrecord.adapters.conversation.explanations import explain
 
+        self._tenancy.count("why")
         return explain(self._stream, version_given(version), to_start=to_start)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Conversation:

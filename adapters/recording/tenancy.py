@@ -18,6 +18,7 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import InvalidInput, StorageReadOnly
@@ -44,7 +45,7 @@ class Tenancy:
     `names` are who acts, and under which rules, where nothing nearer says so; only keyed digests are
     kept of people. `matrix` is what a file of the caller's says that models take, by API.
     `recorders` are the wire's side of the conversations, one each. `folds` are those that this process
-    keeps of the conversations, of so many bytes; None if it keeps none.
+    keeps of the conversations, of so many bytes; None if it keeps none. `count` is told of each read.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Tenancy:
         *,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
         folds: int = 0,
+        count: Callable[[str], None] = uncounted,
         **names: Unpack[AttributionNames],
     ) -> None:
         """Hold what the conversations share."""
@@ -64,6 +66,7 @@ class Tenancy:
         self.spool = spool
         self.default = self.names.attribution(**names)
         self.matrix = matrix
+        self.count = count
         self.recorders = Recorders(self)
         self.folds = _folds_of(folds, self.recorders.drop_texts)
 

@@ -16,10 +16,14 @@ from onrecord.domain.operators import (
     ISSUED,
     REVOKED,
     USED,
+    AccessCounted,
+    AccessRead,
     ErasureIntended,
     HoldPlaced,
     OperatorsFact,
     RetentionSet,
+    access_id,
+    day_of,
     decode_fact,
     erasure_id,
     hold_id,
@@ -93,6 +97,8 @@ def must_be_of_its_tenant(call: Call[Any, Any], append: Append) -> None:
 def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
     """Return the id of the stream that a fact begins; None where it begins none."""
     match fact:
+        case AccessRead(tenant=tenant, at=at) | AccessCounted(tenant=tenant, at=at):
+            return access_id(tenant, day_of(at))
         case ErasureIntended(tenant=tenant, conversation_id=erased, number=number):
             return erasure_id(tenant, erased, number)
         case HoldPlaced(tenant=tenant, conversation_id=kept, number=number):

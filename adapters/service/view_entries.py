@@ -277,7 +277,7 @@ class HoldDeed(Model):
 
 
 class RetentionDeed(Model):
-    """A retention class that was set."""
+    """A retention class that was set or taken back."""
 
     conversation_id: str | None
     """The id of the conversation that it is of; null where it is of a label or the tenant."""
@@ -288,14 +288,17 @@ class RetentionDeed(Model):
     value: str | None
     """The value of the label; null for any."""
 
-    keep: int | str
-    """How long it keeps: the name of a class, or a number of days."""
+    keep: int | str | None
+    """How long it keeps: the name of a class, or a number of days; null where it was taken back."""
 
     actor: str
-    """Who set it."""
+    """Who set it, or took it back."""
 
-    rule: str
-    """Which rule it follows."""
+    rule: str | None
+    """Which rule it follows; null where it was taken back."""
+
+    reason: str | None
+    """Why it was taken back; null where it was set."""
 
 
 class AuditDocument(EventEntry):
@@ -335,7 +338,7 @@ class AuditDocument(EventEntry):
     """What was done about a legal hold, where something was."""
 
     retention: RetentionDeed | None
-    """Which retention class was set, where one was."""
+    """Which retention class was set or taken back, where one was."""
     policy: str | None
     """The version of the policy that was in force, as the caller named it."""
 
@@ -343,7 +346,7 @@ class AuditDocument(EventEntry):
     """The deployment that did it, as the caller named it."""
 
     sha256: str | None
-    """The digest of the instructions or tools that it put in force."""
+    """The digest of the instructions or tools that it put in force, or of what a request was rendered by."""
 
     outcome: Outcome | None
     """How it went, where that can be told."""

@@ -199,5 +199,8 @@ class InForceQuery(TimeQuery):
     tools: Sha256 | None = None
     """The `sha256` of the deed that declared the tools."""
 
+    capabilities: Sha256 | None = None
+    """The `sha256` of a request, of what it was rendered by."""
+
     model: Name | None = None
     """The model that was asked, or that answered."""

@@ -103,6 +103,8 @@ def _kept_text(entry: AuditEntry) -> str | None:
     label = (
         "" if of.label is None else f" for the label {'='.join(filter(None, (of.label, of.value)))}"
     )
+    if of.keep is None:
+        return f"{of.actor}: taken back{label}, {of.reason}"
     return f"{of.actor}: {class_text(of.keep)}{label}, {of.rule}"
 
 

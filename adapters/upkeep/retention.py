@@ -114,12 +114,7 @@ class StoreRetention:
         event. `rule` says which rule it follows, in words, such as "EU AI Act 19(1)". The class of the
         conversation counts before that of a label, and that before the tenant's.
         """
-        if which is not None and label is not None:
-            raise InvalidInput("a retention class is of a conversation or of a label: give one")
-        if value is not None and label is None:
-            raise InvalidInput("a value is one of a label: give label= too")
-        conversation_id = None if which is None else self._id_of(which)
-        of = conversation_id, text_if_given("a label", label), text_if_given("a value", value)
+        of = self._target(which, label, value)
         because, who = text_given("a rule", rule), self._who(actor)
         id_ = self._operators().set_retention(*of, _class_given(keep), who, because)
         entry = self._classes.set_in(id_)
@@ -128,6 +123,33 @@ class StoreRetention:
                 "a retention class was set, and is not there: run `onrecord verify`"
             )
         return entry
+
+    def clear_class(
+        self,
+        *,
+        reason: str,
+        which: str | UUID | None = None,
+        label: str | None = None,
+        value: str | None = None,
+        actor: str | None = None,
+    ) -> bool:
+        """Take a retention class back, that of what `set_class` names so; return False where it has none.
+
+        What it was of goes by the class of a label or the tenant from then on, or by none.
+        """
+        of = self._target(which, label, value)
+        because, who = reason_given(reason), self._who(actor)
+        return self._operators().clear_retention(*of, who, because)
+
+    def _target(
+        self, which: str | UUID | None, label: str | None, value: str | None
+    ) -> tuple[UUID | None, str | None, str | None]:
+        if which is not None and label is not None:
+            raise InvalidInput("a retention class is of a conversation or of a label: give one")
+        if value is not None and label is None:
+            raise InvalidInput("a value is one of a label: give label= too")
+        conversation_id = None if which is None else self._id_of(which)
+        return conversation_id, text_if_given("a label", label), text_if_given("a value", value)
 
     def classes(self) -> list[RetentionEntry]:
         """Return the retention classes of this tenant, of its labels and of its conversations."""

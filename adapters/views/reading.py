@@ -12,6 +12,7 @@ from typing import Final, get_args
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
+from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.views.audit_filters import content_filters, with_text
 from onrecord.adapters.views.following import Following
@@ -82,7 +83,8 @@ class Views:
         *,
         own_projections: OwnProjections,
     ) -> None:
-        """Read a tenant's pages; `own_projections` keeps projections of one's own."""
+        """Read a tenant's pages; `own_projections` keeps projections of one's own, `count` is told of pages."""
+        self.count: Callable[[str], None] = uncounted
         self.pages = pages
         self.own_projections = own_projections
         self._keeper = keeper
@@ -317,6 +319,7 @@ class Views:
         deployment: str | None = None,
         instructions: str | None = None,
         tools: str | None = None,
+        capabilities: str | None = None,
         model: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
@@ -325,11 +328,12 @@ class Views:
     ) -> Page[InForce]:
         """Return which conversations ran under one rule, the one that did last first.
 
-        `instructions` and `tools` are digests: `sha256` of the entries of `audit` that put them in
-        force. They are found where they were set: a fork goes on with what its origin set.
+        `instructions`, `tools` and `capabilities` are digests: `sha256` of the entries of `audit` that
+        put them in force. They are found where they were set: a fork goes on with what its origin set.
+        `capabilities` are what requests were rendered by: `sha256` of `request.sent`.
         """
         rules = {"policy": policy, "deployment": deployment, "model": model}
-        digests = {"instructions": instructions, "tools": tools}
+        digests = {"instructions": instructions, "tools": tools, "capabilities": capabilities}
         asked = [name for name, rule in (rules | digests).items() if rule is not None]
         if len(asked) != 1:
             raise InvalidInput(f"give one of {', '.join(rules | digests)}")
@@ -341,6 +345,7 @@ class Views:
     def _page(
         self, shape: Shape[EntryT], filters: Row, limit: object, after: str | None
     ) -> Page[EntryT]:
+        self.count(f"views.{shape.view.name}")
         name = f"{queries_of(shape.view)}_{shape.query}"
         wanted, size = set_filters(filters), page_size(limit)
         last: Row = {}

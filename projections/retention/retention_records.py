@@ -19,6 +19,7 @@ from onrecord.domain.header import microseconds_of, time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import (
     RetentionClass,
+    RetentionCleared,
     RetentionSet,
     decode_fact,
     operators_of,
@@ -101,7 +102,7 @@ def retention_entry(
 ) -> RetentionEntry | None:
     """Return what a stream of operators sets last, by its events or the last of them; None of none.
 
-    None too where the operators of another tenant wrote it.
+    None too where it was taken back, and where the operators of another tenant wrote it.
     CorruptRecord where an event cannot be read, or sets the class of something else.
     """
     entry: RetentionEntry | None = None
@@ -110,13 +111,14 @@ def retention_entry(
         return None
     for event in events:
         fact = decode_fact(event.type, event.schema_version, event.body or b"")
-        if not isinstance(fact, RetentionSet):
+        if not isinstance(fact, RetentionSet | RetentionCleared):
             raise CorruptRecord("a stream of a retention class tells of something else")
         of = fact.conversation_id, fact.label, fact.value
         is_own = retention_id(keyed, fact.tenant, *of) == event.conversation_id
         if not is_own or operators_of(fact.tenant) != operators:
             raise CorruptRecord("a retention class is of something else than its stream is of")
-        entry = RetentionEntry(event.conversation_id, fact)
+        is_set = isinstance(fact, RetentionSet)
+        entry = RetentionEntry(event.conversation_id, fact) if is_set else None
     return entry
 
 

@@ -18,7 +18,8 @@ from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import blobs_of
-from onrecord.domain.operators import is_hold, is_retention, stream_kind
+from onrecord.domain.operators import is_access, is_hold, is_retention, stream_kind
+from onrecord.projections.access.access_records import access_fact
 from onrecord.projections.history.erasure_records import ErasureEntry
 from onrecord.projections.history.key_records import must_be_in_order
 from onrecord.projections.retention.hold_records import hold_entry
@@ -116,7 +117,7 @@ def erasure_faults(
 def operators_faults(
     head: StoredHead, events: Iterable[RecordedEvent], digest: Digest
 ) -> Iterator[Fault]:
-    """Yield where a stream of operators is not that of a key, a legal hold or a retention class."""
+    """Yield where a stream of operators is not that of a key, a hold, a retention class or what was read."""
     what = stream_kind(head.conversation_id)
     try:
         if is_hold(head.conversation_id):
@@ -125,6 +126,9 @@ def operators_faults(
                 yield _whole(head, "it is closed, and tells of no end of the hold")
         elif is_retention(head.conversation_id):
             retention_entry(events, head.tenant, digest)
+        elif is_access(head.conversation_id):
+            for event in events:
+                access_fact(event, head.tenant)
         else:
             must_be_in_order(events, head.tenant, digest)
     except CorruptRecord as error:

@@ -4,7 +4,7 @@ What was said is not in it, so it may be shown to people who must not read that.
 erased event keeps its row, without the model, the tool, the outcome and all digests. What the operators did is in it too: an
 erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased. So is
 what was told of a key of the service, of the tenant that it was made for, each legal hold that was
-placed or lifted, and each retention class that was set. The column `erasure` holds what such a fact
+placed or lifted, each retention class that was set or taken back, and that something was read. The column `erasure` holds what such a fact
 says, by the row's type.
 """
 
@@ -21,9 +21,12 @@ from onrecord.domain.events import ContentRedacted
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import (
+    CLEARED,
     LIFTED,
     PLACED,
     RETAINED,
+    AccessCounted,
+    AccessRead,
     ErasureCompleted,
     ErasureIntended,
     ErasureRefused,
@@ -34,6 +37,7 @@ from onrecord.domain.operators import (
     KeyUsed,
     OperatorsFact,
     RetentionClass,
+    RetentionCleared,
     RetentionSet,
     decode_fact,
     is_key,
@@ -154,12 +158,14 @@ class HoldDeed:
 class RetentionDeed:
     """A retention class that was set: who did it, how long it keeps, and which rule it follows.
 
-    It is that of a conversation, of a label (with a `value`, or with any), else of the tenant.
+    It is that of a conversation, of a label (with a `value`, or with any), else of the tenant. One
+    that was taken back has no `keep` and no `rule`, but a `reason`.
     """
 
     actor: str
-    keep: RetentionClass
-    rule: str
+    keep: RetentionClass | None = None
+    rule: str | None = None
+    reason: str | None = None
     conversation_id: UUID | None = None
     label: str | None = None
     value: str | None = None
@@ -172,7 +178,8 @@ class AuditEntry:
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex; `actor_name` is
     the name until that is forgotten. `on_behalf_of` and its name are of whom it was done for. `api` and
     `model` are of requests and responses, `tool` of calls. `policy` and `deployment` are as the caller
-    named them; `sha256` is the digest of the instructions or tools that an event put in force.
+    named them; `sha256` is the digest of the instructions or tools that an event put in force, and of
+    what a request was rendered by: what models take.
     `outcome` is how it went. `documents` are the digests of the documents that the
     event holds, or that a request was sent with.
     `erasure`, `hold` and `retention` are of what operators did, whose `conversation_id` is that of its
@@ -228,7 +235,7 @@ def _operators_deed(type_: str, facts: Row) -> dict[str, object]:
     own: dict[str, Any] = {**facts, "conversation_id": None if on is None else UUID(on)}
     if type_ in (PLACED, LIFTED):
         return {"hold": HoldDeed(**own)}
-    if type_ == RETAINED:
+    if type_ in (RETAINED, CLEARED):
         return {"retention": RetentionDeed(**own)}
     return {"erasure": _erasure_deed(facts)}
 
@@ -353,13 +360,16 @@ def _deed(fact: OperatorsFact | None) -> Row | None:
         case RetentionSet():
             texts = _texts(actor=fact.actor, rule=fact.rule, label=fact.label, value=fact.value)
             return {**_on(fact), "keep": fact.keep, **texts}
-        case KeyIssued() | KeyUsed() | KeyRevoked() | None:
-            return None
+        case RetentionCleared():
+            texts = _texts(actor=fact.actor, reason=fact.reason, label=fact.label, value=fact.value)
+            return {**_on(fact), **texts}
+        case KeyIssued() | KeyUsed() | KeyRevoked() | AccessRead() | AccessCounted() | None:
+            return None  # `onrecord keys` and `onrecord access` show what these say.
         case _:
             assert_never(fact)
 
 
-def _on(fact: HoldPlaced | HoldLifted | RetentionSet) -> Row:
+def _on(fact: HoldPlaced | HoldLifted | RetentionSet | RetentionCleared) -> Row:
     on = fact.conversation_id
     return {} if on is None else {"conversation_id": str(on)}
 

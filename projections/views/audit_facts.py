@@ -42,7 +42,11 @@ from onrecord.projections.history.held_documents import document_blobs, is_base6
 from onrecord.projections.matching.template import blobs_in, references_of
 from onrecord.projections.views.view import Row, storable
 
-RULES: Final = {"instructions": "instructions.set", "tools": "tools.declared"}
+RULES: Final = {
+    "instructions": "instructions.set",
+    "tools": "tools.declared",
+    "capabilities": "request.sent",
+}
 """Rules that are known by a digest of what they say, and the events that put them in force."""
 
 Outcome: TypeAlias = Literal[
@@ -116,15 +120,21 @@ def facts_of(recorded: RecordedEvent) -> Facts:
 
 def _named(event: Event) -> Row:
     match event:
-        case RequestSent() | ResponseCompleted() | ResponseInterrupted():
-            model = None if event.model is None else storable(event.model)
-            return {"api": storable(event.api), "model": model}
+        case RequestSent():
+            return _of_model(event) | {"sha256": capabilities_digest(event)}
+        case ResponseCompleted() | ResponseInterrupted():
+            return _of_model(event)
         case ToolCallRecorded() | ServerToolCallRecorded():
             return {"tool": storable(event.name)}
         case InstructionsSet() | ToolsDeclared():
             return {"sha256": storable(rule_digest(event))}
         case _:
             return {}
+
+
+def _of_model(event: RequestSent | ResponseCompleted | ResponseInterrupted) -> Row:
+    model = None if event.model is None else storable(event.model)
+    return {"api": storable(event.api), "model": model}
 
 
 def rule_digest(event: InstructionsSet | ToolsDeclared) -> str:
@@ -137,6 +147,20 @@ def rule_digest(event: InstructionsSet | ToolsDeclared) -> str:
         return event.sha256 or tools_digest(event.tools)
     content = event.content
     plain = content if isinstance(content, str) else content.model_dump(mode="json")
+    return hashlib.sha256(jsontext.write_canonical(plain)).hexdigest()
+
+
+def capabilities_digest(event: RequestSent) -> str | None:
+    """Return the digest, in hex, of what a request was rendered by; None where its caller made it.
+
+    It is the SHA-256 of the canonical JSON of an object: `capabilities` and `matrix` of the recipe's
+    options, as far as they are there, and its `renderer`, which is of the table that comes with Onrecord too.
+    """
+    if event.recipe is None:
+        return None
+    options = event.recipe.options
+    of = {name: options[name] for name in ("capabilities", "matrix") if name in options}
+    plain = of | {"renderer": event.recipe.renderer}
     return hashlib.sha256(jsontext.write_canonical(plain)).hexdigest()
 
 

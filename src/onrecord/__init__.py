@@ -9,6 +9,7 @@ from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.store import Store
 from onrecord.adapters.streams.results import Rejected, Unmatched
+from onrecord.adapters.upkeep.access import StoreAccess
 from onrecord.adapters.upkeep.erasing import ForgetResult, SweepResult
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.log import Duplicate, Recorded
@@ -18,6 +19,7 @@ from onrecord.errors import *
 from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
+    from onrecord.adapters.asynchronous.access import AsyncStoreAccess
     from onrecord.adapters.asynchronous.conversation import (
         AsyncConversation,
         AsyncConversationLog,
@@ -106,12 +108,14 @@ if TYPE_CHECKING:
         ErasureRefused,
         HoldLifted,
         HoldPlaced,
+        RetentionCleared,
         RetentionSet,
     )
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.domain.seals.checkpoint import Checkpoint
     from onrecord.domain.seals.merkle import Root
     from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
+    from onrecord.projections.access.access_records import AccessEntry
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Report, Request, Route
@@ -161,6 +165,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__: list[str] = [
+    "AccessEntry",
     "Activity",
     "Actor",
     "AnnotationAdded",
@@ -175,6 +180,7 @@ __all__: list[str] = [
     "AsyncKeeper",
     "AsyncReading",
     "AsyncStore",
+    "AsyncStoreAccess",
     "AsyncStoreRetention",
     "AsyncSubscription",
     "AsyncViews",
@@ -278,6 +284,7 @@ __all__: list[str] = [
     "ResponseCompleted",
     "ResponseInterrupted",
     "ResultDone",
+    "RetentionCleared",
     "RetentionDeed",
     "RetentionEntry",
     "RetentionSet",
@@ -291,6 +298,7 @@ __all__: list[str] = [
     "SignalReceived",
     "StatePut",
     "Store",
+    "StoreAccess",
     "StoreRetention",
     "StreamCleared",
     "Subscription",

@@ -10,6 +10,7 @@ _NAMES: Final = {
     ),
     "onrecord.adapters.asynchronous.iteration": "AsyncSubscription",
     "onrecord.adapters.asynchronous.reading": "AsyncReading",
+    "onrecord.adapters.asynchronous.access": "AsyncStoreAccess",
     "onrecord.adapters.asynchronous.retention": "AsyncStoreRetention",
     "onrecord.adapters.asynchronous.store": "AsyncStore Connecting connect_async",
     "onrecord.adapters.asynchronous.views": "AsyncFollowing AsyncKeeper AsyncViews",
@@ -46,7 +47,8 @@ _NAMES: Final = {
     "onrecord.domain.content": "Blob Reasoning ToolCall ToolResult",
     "onrecord.domain.encoding": "Erased Unrecognised",
     "onrecord.domain.operators": (
-        "ErasureCompleted ErasureIntended ErasureRefused HoldLifted HoldPlaced RetentionSet"
+        "ErasureCompleted ErasureIntended ErasureRefused HoldLifted HoldPlaced RetentionCleared "
+        "RetentionSet"
     ),
     "onrecord.domain.events": (
         "AnnotationAdded AttemptFailed CompactionRecorded ContentRedacted ContextCarried "
@@ -66,6 +68,7 @@ _NAMES: Final = {
     ),
     "onrecord.domain.seals.merkle": "Root",
     "onrecord.domain.tools": "ApprovalDecided ApprovalRequested ToolCallBegun",
+    "onrecord.projections.access.access_records": "AccessEntry",
     "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
     "onrecord.projections.apis.declared_tools": "Declared",
     "onrecord.projections.apis.request": "Options Report Request Route",

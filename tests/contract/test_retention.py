@@ -91,6 +91,29 @@ def test_a_class_that_is_set_anew_counts_from_then_on(store: Store) -> None:
     assert anew.keep == 400
 
 
+def test_a_class_is_taken_back_and_may_be_set_again(store: Store) -> None:
+    said(store, "a")
+    own = store.retention
+    of_all = own.set_class("six-months", rule=RULE)
+    own.set_class(30, rule="own", which="a")
+    own.set_class(60, rule="own", label="category", value="health")
+    assert own.clear_class(which="a", reason="set by mistake", actor="ana")
+    assert not own.clear_class(which="a", reason="again")
+    assert own.class_of("a") == of_all
+    assert own.clear_class(label="category", value="health", reason="no health here")
+    assert own.classes() == [of_all]
+    assert own.clear_class(reason="no rule any more")
+    assert own.class_of("a") is None
+    assert not own.clear_class(label="no such label", reason="none")
+    anew = own.set_class(10, rule="own", which="a")
+    assert own.class_of("a") == anew
+    with pytest.raises(InvalidInput):
+        own.clear_class(reason=" ", which="a")
+    with pytest.raises(InvalidInput):
+        own.clear_class(reason="both", which="a", label="category")
+    assert store.verify().is_whole
+
+
 def test_what_is_no_class_is_refused(store: Store) -> None:
     wrong: list[dict[str, Any]] = [
         {"keep": "for ever", "rule": RULE},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 from uuid import UUID
@@ -21,6 +21,7 @@ from onrecord.adapters.storage.eventsourcing.stored_events import aggregate_even
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageReadOnly
 from onrecord.domain.log import Append, Backend
 from onrecord.domain.operators import (
+    CLEARED,
     COMPLETED,
     INTENDED,
     LIFTED,
@@ -52,6 +53,7 @@ _KINDS: Final[Mapping[str, tuple[type[Aggregate], type[AggregateEvent]]]] = {
     PLACED: (Hold, Hold.Placed),
     LIFTED: (Hold, Hold.Lifted),
     RETAINED: (Retention, Retention.Changed),
+    CLEARED: (Retention, Retention.Cleared),
 }
 _NAMES: Final[Mapping[type[object], str]] = {
     **{kind: name for name, (_, kind) in _KINDS.items()},
@@ -76,7 +78,7 @@ class OperatorsMapper(Mapper[UUID]):
         """Return the event; CorruptRecord where the state is not what the topic says."""
         fact = decode_fact(stored_event.topic, SCHEMA_VERSION, stored_event.state)
         aggregate, kind = _KINDS[stored_event.topic]
-        if aggregate is Retention and stored_event.originator_version == _FIRST:
+        if kind is Retention.Changed and stored_event.originator_version == _FIRST:
             kind = Retention.Begun
         return aggregate_event(kind, aggregate, stored_event, dict(fact))
 
@@ -278,15 +280,58 @@ class Operators(Application[UUID]):
         """
         self._make_tenant_known()
         of = conversation_id, label, value
-        id_ = retention_id(self._backend.digest, self._tenant, *of)
+        id_ = self._retention_id(*of)
+
+        def changed() -> Retention:
+            retention = self._retention(id_)
+            if retention is None:
+                return Retention.begin(id_, self._tenant, *of, keep, actor, rule)
+            retention.change(keep, actor, rule)
+            return retention
+
+        self._save_behind_others(changed, actor)
+        return id_
+
+    def clear_retention(
+        self,
+        conversation_id: UUID | None,
+        label: str | None,
+        value: str | None,
+        actor: str,
+        reason: str,
+    ) -> bool:
+        """Take the retention class of a conversation, a label or the tenant back; return False where none is."""
+        id_ = self._retention_id(conversation_id, label, value)
+
+        def cleared() -> Retention | None:
+            retention = self._retention(id_)
+            if retention is None or retention.keep is None:
+                return None
+            retention.clear(actor, reason)
+            return retention
+
+        return self._save_behind_others(cleared, actor)
+
+    def _retention_id(
+        self, conversation_id: UUID | None, label: str | None, value: str | None
+    ) -> UUID:
+        return retention_id(self._backend.digest, self._tenant, conversation_id, label, value)
+
+    def _retention(self, id_: UUID) -> Retention | None:
+        """Return the retention class of a stream; None where none was ever set."""
+        if self._backend.owner(id_) not in (None, operators_of(self._tenant)):
+            raise CorruptRecord("the operators of another tenant took its id: run verify")
+        try:
+            retention: Retention = self.repository.get(id_)
+        except AggregateNotFoundError:
+            return None
+        return retention
+
+    def _save_behind_others(self, changed: Callable[[], Retention | None], actor: str) -> bool:
+        """Record a change of what is there, looked at anew where others were faster; False for none."""
         for attempt in range(_TRIES):
-            try:
-                if self._backend.owner(id_) not in (None, operators_of(self._tenant)):
-                    raise CorruptRecord("the operators of another tenant took its id: run verify")
-                retention: Retention = self.repository.get(id_)
-                retention.change(keep, actor, rule)
-            except AggregateNotFoundError:
-                retention = Retention.begin(id_, self._tenant, *of, keep, actor, rule)
+            if (retention := changed()) is None:
+                return False
             try:
                 self._save(retention, actor)
             except IntegrityError:
@@ -294,7 +339,7 @@ class Operators(Application[UUID]):
                     raise
             else:
                 break
-        return id_
+        return True
 
     def _make_tenant_known(self) -> None:
         """Let the log know the tenant before its operators' stream, which goes in its shard.

@@ -79,7 +79,7 @@ class Retention(Aggregate):
     """The retention class of a tenant, of a conversation, or of those that bear a label.
 
     What holds of it: somebody sets it, by name, and says which rule it follows. It is a class that
-    has a name, or a number of days.
+    has a name, or a number of days. Somebody may take it back, and says why; `keep` is None then.
     """
 
     class Begun(Aggregate.Created):
@@ -104,6 +104,16 @@ class Retention(Aggregate):
         actor: str
         rule: str
 
+    class Cleared(Aggregate.Event):
+        """Somebody took it back."""
+
+        tenant: UUID
+        conversation_id: UUID | None
+        label: str | None
+        value: str | None
+        actor: str
+        reason: str
+
     @event(Begun)
     def __init__(
         self,
@@ -121,7 +131,7 @@ class Retention(Aggregate):
         self.conversation_id = conversation_id
         self.label = label
         self.value = value
-        self.keep = keep
+        self.keep: RetentionClass | None = keep
 
     @classmethod
     def begin(cls, id_: UUID, *of: Any) -> Retention:
@@ -148,6 +158,28 @@ class Retention(Aggregate):
         rule: str,
     ) -> None:
         self.keep = keep
+
+    def clear(self, actor: str, reason: str) -> None:
+        """Take it back; it may be set again."""
+        if self.keep is None:
+            raise InvalidInput("the retention class was taken back already: set another one")
+        if not (actor.strip() and reason.strip()):
+            raise InvalidInput(
+                "to take a retention class back needs who does it and why: give actor= and reason="
+            )
+        self._clear(self.tenant, self.conversation_id, self.label, self.value, actor, reason)
+
+    @event(Cleared)
+    def _clear(
+        self,
+        tenant: UUID,
+        conversation_id: UUID | None,
+        label: str | None,
+        value: str | None,
+        actor: str,
+        reason: str,
+    ) -> None:
+        self.keep = None
 
 
 def _must_be_sound(keep: RetentionClass, actor: str, rule: str) -> None:

@@ -19,6 +19,7 @@ PAIRS: list[tuple[type, type]] = [
     (onrecord.Views, onrecord.AsyncViews),
     (onrecord.Keeper, onrecord.AsyncKeeper),
     (onrecord.Following, onrecord.AsyncFollowing),
+    (onrecord.StoreAccess, onrecord.AsyncStoreAccess),
     (onrecord.StoreRetention, onrecord.AsyncStoreRetention),
 ]
 NEVER_WAIT = {

@@ -49,6 +49,28 @@ BEGIN
     RETURN found_shard;
 END $$;
 
+-- The shard of a tenant that somebody appends for: as {log}.shard_of has it, but that of an operators'
+-- stream for all who may tell there what they read. What they may record, {log}.may_record says.
+CREATE OR REPLACE FUNCTION {log}.shard_to_append(of_tenant uuid) RETURNS smallint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    caller CONSTANT name := session_user;
+    known record;
+    whose record;
+BEGIN
+    SELECT c.kind, c.tenant INTO known FROM {log}.caller AS c WHERE c.role = caller;
+    SELECT t.tenant, t.shard INTO whose FROM {log}.tenant AS t WHERE t.operators = of_tenant;
+    IF whose.tenant IS NULL OR whose.tenant <> coalesce(known.tenant, whose.tenant)
+        OR coalesce(known.kind, '') NOT IN ('auditor', 'gateway', 'operator', 'runtime')
+    THEN
+        RETURN {log}.shard_of(of_tenant);
+    END IF;
+    INSERT INTO {log}.tenant (tenant, shard, operators, operators_of)
+    VALUES (of_tenant, whose.shard, {log}.operators_of(of_tenant), whose.tenant)
+    ON CONFLICT DO NOTHING;
+    RETURN whose.shard;
+END $$;
+
 -- Share a batch out to cohorts. They come in the order of their shards, and in each as the requests do:
 -- two callers that take locks by them never wait for each other.
 CREATE OR REPLACE FUNCTION {log}.cohorts(requests {log}.request[]) RETURNS {log}.cohort[]
@@ -64,7 +86,7 @@ DECLARE
     cohorts {log}.cohort[] := '{}';
 BEGIN
     -- New tenants get their rows in this order.
-    SELECT array_agg(t.tenant), array_agg({log}.shard_of(t.tenant)) INTO tenants, shards
+    SELECT array_agg(t.tenant), array_agg({log}.shard_to_append(t.tenant)) INTO tenants, shards
     FROM (
         SELECT DISTINCT requests[i].tenant AS tenant
         FROM generate_series(1, cardinality(requests)) AS i ORDER BY tenant
@@ -157,20 +179,65 @@ BEGIN
     END IF;
 END $$;
 
+-- The id of the stream that tells what of a tenant was read on a day, counted from 1970-01-01.
+CREATE OR REPLACE FUNCTION {log}.access_id(of_tenant uuid, of_day bigint) RETURNS uuid
+LANGUAGE sql IMMUTABLE
+RETURN (
+    SELECT encode('ONRA'::bytea || substring(
+        set_byte(set_byte(d.digest, 6, get_byte(d.digest, 6) & 15 | 128),
+            8, get_byte(d.digest, 8) & 63 | 128) FROM 5 FOR 12), 'hex')::uuid
+    FROM (SELECT sha256('onrecord access'::bytea || uuid_send(of_tenant) || int8send(of_day)) AS digest) AS d
+);
+
+-- Whether a role may record that something was read: in the stream of its tenant and of its day, by a clock
+-- that is off by a day at most, and nothing that does anything to the stream.
+CREATE OR REPLACE FUNCTION {log}.may_tell_access(as_what text, asked {log}.request) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    added {log}.new_event;
+    of_tenant uuid;
+    told_at bigint;
+BEGIN
+    IF as_what NOT IN ('auditor', 'eraser', 'gateway', 'issuer', 'operator', 'runtime') THEN
+        RETURN false;
+    END IF;
+    FOREACH added IN ARRAY asked.events LOOP
+        IF added.type NOT IN ('access.read', 'access.counted') OR added.effect IS DISTINCT FROM 0
+            OR added.once IS NOT NULL
+        THEN
+            RETURN false;
+        END IF;
+        of_tenant := (convert_from(added.body, 'UTF8')::json ->> 'tenant')::uuid;
+        told_at := (convert_from(added.body, 'UTF8')::json ->> 'at')::bigint;
+        IF {log}.operators_of(of_tenant) IS DISTINCT FROM asked.tenant
+            OR abs(told_at - {log}.clock()) > 86400000000
+            OR {log}.access_id(of_tenant, told_at / 86400000000) IS DISTINCT FROM asked.conversation_id
+        THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    RETURN true;
+EXCEPTION WHEN data_exception THEN
+    RETURN false;
+END $$;
+
 -- Whether a role that was let in as something may record what is asked for operators' streams. An eraser
 -- tells of erasures, holds and retention, an issuer of keys that it makes or takes back, a gateway of keys
--- that were used. A bound issuer makes no key for all tenants. What asks for nothing is nobody's to refuse.
+-- that were used, and all of them of what they read. A bound issuer makes no key for all tenants. What asks for nothing is nobody's to refuse.
 CREATE OR REPLACE FUNCTION {log}.may_record(as_what text, asked {log}.request, is_new boolean)
 RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF as_what IS NULL OR cardinality(asked.events) = 0 THEN
         RETURN true;
     END IF;
+    IF {log}.is_access(asked.conversation_id) THEN
+        RETURN {log}.may_tell_access(as_what, asked);
+    END IF;
     IF as_what = 'eraser' THEN
         RETURN NOT {log}.is_key(asked.conversation_id) AND NOT EXISTS (
             SELECT FROM unnest(asked.events) AS e
             WHERE e.type NOT IN ('erasure.intended', 'erasure.completed', 'erasure.refused',
-                'hold.placed', 'hold.lifted', 'retention.set')
+                'hold.placed', 'hold.lifted', 'retention.set', 'retention.cleared')
         );
     END IF;
     IF as_what = 'gateway' THEN
@@ -252,19 +319,22 @@ BEGIN
         cohorts := {log}.cohorts(requests);
         SELECT c.kind INTO as_what FROM {log}.caller AS c WHERE c.role = caller;
     ELSIF cardinality(requests) = 1 THEN
-        -- As in shard_of, without a call where the tenant is known. A gateway writes for operators' streams
-        -- too, by no other verb.
+        -- As in shard_to_append, without a call where the tenant is known. Who reads writes for operators'
+        -- streams too, by no other verb.
         SELECT t.shard, c.kind INTO at_shard, as_what
         FROM {log}.tenant AS t LEFT JOIN {log}.caller AS c ON c.role = caller
         WHERE t.tenant = requests[1].tenant AND CASE c.kind
-            WHEN 'runtime' THEN t.operators_of IS NULL AND t.tenant = coalesce(c.tenant, t.tenant)
+            WHEN 'runtime' THEN
+                coalesce(c.tenant, t.operators_of, t.tenant) IN (t.operators_of, t.tenant)
             WHEN 'gateway' THEN
                 coalesce(c.tenant, t.operators_of, t.tenant) IN (t.operators_of, t.tenant)
+            WHEN 'auditor' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
             WHEN 'eraser' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
             WHEN 'issuer' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
+            WHEN 'operator' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
             ELSE pg_has_role(caller, owner, 'MEMBER') END;
         IF NOT FOUND THEN
-            at_shard := {log}.shard_of(requests[1].tenant);
+            at_shard := {log}.shard_to_append(requests[1].tenant);
             SELECT c.kind INTO as_what FROM {log}.caller AS c WHERE c.role = caller;
         END IF;
         cohorts := ARRAY[ROW(at_shard, '{1}')::{log}.cohort];
@@ -385,7 +455,8 @@ BEGIN
             before := tail.position;
             FOREACH added IN ARRAY asked.events LOOP
                 IF (added.type IN ('erasure.intended', 'erasure.completed', 'erasure.refused', 'key.issued',
-                    'key.revoked', 'key.used', 'hold.placed', 'hold.lifted', 'retention.set'))
+                    'key.revoked', 'key.used', 'hold.placed', 'hold.lifted', 'retention.set',
+                    'retention.cleared', 'access.read', 'access.counted'))
                     <> is_operators
                 THEN
                     RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the event is kept for operators';

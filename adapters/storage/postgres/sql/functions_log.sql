@@ -42,14 +42,20 @@ RETURN (
 );
 
 -- Whether an id is of the operators' streams: of their tenant, or of one of them. It begins with the
--- bytes of ONRC, or of ONRK for a key, ONRH for a hold, ONRT for a retention class, and is a UUID of
+-- bytes of ONRC, or of ONRA for what was read, ONRK for a key, ONRH for a hold, ONRT for a retention class, and is a UUID of
 -- version 8; no tenant and no conversation has such an id.
 CREATE OR REPLACE FUNCTION {log}.is_marked(id uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE -- not STRICT: what is, PostgreSQL may not inline
-RETURN (id >= '4f4e5243-0000-0000-0000-000000000000' AND id <= '4f4e5243-ffff-ffff-ffff-ffffffffffff'
+RETURN (id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ffff-ffff-ffffffffffff'
+        OR id >= '4f4e5243-0000-0000-0000-000000000000' AND id <= '4f4e5243-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5248-0000-0000-0000-000000000000' AND id <= '4f4e5248-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e524b-0000-0000-0000-000000000000' AND id <= '4f4e524b-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5254-0000-0000-0000-000000000000' AND id <= '4f4e5254-ffff-ffff-ffff-ffffffffffff')
+    AND get_byte(uuid_send(id), 6) >> 4 = 8;
+
+-- Whether an id is of a stream that tells what was read.
+CREATE OR REPLACE FUNCTION {log}.is_access(id uuid) RETURNS boolean LANGUAGE sql IMMUTABLE
+RETURN id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ffff-ffff-ffffffffffff'
     AND get_byte(uuid_send(id), 6) >> 4 = 8;
 
 -- Whether an id is of the stream of a key of the service.

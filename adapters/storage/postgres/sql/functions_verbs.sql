@@ -214,13 +214,22 @@ BEGIN
     RETURNING s.version;
 END $$;
 
--- Keep the name of an actor; one that is there stays. Refuses tenants that are not the caller's.
+-- Keep the name of an actor; one that is there stays. Refuses tenants that are not the caller's. Those
+-- who append to operators' streams alone keep the names under which they read.
 CREATE OR REPLACE FUNCTION {log}.keep_actor_name(
     of_tenant uuid, of_digest bytea, of_actor uuid, as_name bytea
 ) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    caller CONSTANT name := session_user;
+    as_what text;
 BEGIN
-    PERFORM {log}.shard_of(of_tenant);
+    SELECT c.kind INTO as_what FROM {log}.caller AS c WHERE c.role = caller;
+    IF as_what IN ('auditor', 'eraser', 'operator') AND NOT {log}.is_marked(of_tenant) THEN
+        PERFORM {log}.shard_to_append({log}.operators_of(of_tenant));
+    ELSE
+        PERFORM {log}.shard_of(of_tenant);
+    END IF;
     INSERT INTO {log}.actor_name (tenant, digest, actor_id, name)
     VALUES (of_tenant, of_digest, of_actor, as_name)
     ON CONFLICT DO NOTHING;

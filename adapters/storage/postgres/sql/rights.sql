@@ -31,10 +31,13 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'moment', 'operators_of', 'parts', 'shards']::name[] || CASE
         WHEN as_what IN ('runtime', 'gateway') THEN ARRAY['append', 'keep_actor_name', 'keep_snapshot',
             'must_take', 'open_conversation', 'put_chunk', 'seal_blob', 'search_rows', 'track']::name[]
-        WHEN as_what = 'eraser' THEN ARRAY['append', 'forget', 'search_rows', 'sweep_blobs']::name[]
+        WHEN as_what = 'eraser' THEN
+            ARRAY['append', 'forget', 'keep_actor_name', 'search_rows', 'sweep_blobs']::name[]
         WHEN as_what = 'issuer' THEN ARRAY['append', 'keep_actor_name', 'search_rows']::name[]
         WHEN as_what = 'sealer' THEN '{}'::name[]
-        WHEN as_what = 'auditor' THEN ARRAY['search_rows']::name[]
+        WHEN as_what = 'auditor' THEN ARRAY['append', 'keep_actor_name', 'search_rows']::name[]
+        WHEN as_what = 'operator' THEN
+            ARRAY['append', 'hold_off_erasures', 'keep_actor_name', 'search_rows']::name[]
         ELSE ARRAY['hold_off_erasures', 'search_rows']::name[] END
 $$;
 
@@ -131,13 +134,13 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT {log}.let_in_as(newcomer, 'worker', NULL)
 $$;
 
--- Let a role read, and pause, resume, retry and rebuild views.
+-- Let a role read, and pause, resume, retry and rebuild views; it tells what it read.
 CREATE OR REPLACE FUNCTION {log}.admit_operator(newcomer name) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT {log}.let_in_as(newcomer, 'operator', NULL)
 $$;
 
--- Let a role read, and change nothing. `bound` binds it to one tenant.
+-- Let a role read, and change nothing; it tells what it read, where that is recorded. `bound` binds it to one tenant.
 CREATE OR REPLACE FUNCTION {log}.admit_auditor(newcomer name, bound uuid DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT {log}.let_in_as(newcomer, 'auditor', bound)

@@ -7,12 +7,14 @@ that no tenant's and no conversation's may have (`is_marked`). An erasure is a s
 `ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went, or an
 `ErasureRefused` where a hold was placed before. So is a key of the service: a `KeyIssued`, some
 `KeyUsed`, and a `KeyRevoked` at its end; a legal hold: a `HoldPlaced` and a `HoldLifted`; and the
-retention class of a tenant, a conversation or a label: `RetentionSet`, each time it is set. Who and
-why stand in the body, never in a header.
+retention class of a tenant, a conversation or a label: `RetentionSet`, each time it is set, and
+`RetentionCleared`, each time it is taken back. Who and why stand in the body, never in a header.
+
+What people read is told in a stream a day: `AccessRead` each time, and `AccessCounted` how often
+programs did in a minute. Who it was stands in the header, as a digest whose name may be forgotten.
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Final, Literal, Protocol, Self, TypeAlias
 from uuid import UUID
@@ -23,6 +25,20 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
+from onrecord.domain.operators.ids import access_id as access_id
+from onrecord.domain.operators.ids import day_of as day_of
+from onrecord.domain.operators.ids import erasure_id as erasure_id
+from onrecord.domain.operators.ids import hold_id as hold_id
+from onrecord.domain.operators.ids import is_access as is_access
+from onrecord.domain.operators.ids import is_erasure as is_erasure
+from onrecord.domain.operators.ids import is_hold as is_hold
+from onrecord.domain.operators.ids import is_key as is_key
+from onrecord.domain.operators.ids import is_marked as is_marked
+from onrecord.domain.operators.ids import is_retention as is_retention
+from onrecord.domain.operators.ids import key_id as key_id
+from onrecord.domain.operators.ids import operators_of as operators_of
+from onrecord.domain.operators.ids import retention_id as retention_id
+from onrecord.domain.operators.ids import stream_kind as stream_kind
 
 LAST_MOMENT: Final = 253_402_300_799_999_999
 """In microseconds since 1970-01-01 UTC: of the year 9999, beyond which Python knows no time."""
@@ -176,17 +192,70 @@ class RetentionSet(Value):
 
     @model_validator(mode="after")
     def _is_of_one(self) -> Self:
-        if self.conversation_id is not None and self.label is not None:
-            raise ValueError("a retention class is of a conversation or of a label, not of both")
-        if self.value is not None and self.label is None:
-            raise ValueError("a value is one of a label")
+        _must_be_of_one(self)
         return self
+
+
+class RetentionCleared(Value):
+    """Somebody took a retention class back: `actor` by name, and why. Of what it was, it has none now."""
+
+    tenant: UUID
+    conversation_id: UUID | None = None
+    label: str | None = None
+    value: str | None = None
+    actor: str
+    reason: str
+    at: Moment
+
+    @model_validator(mode="after")
+    def _is_of_one(self) -> Self:
+        _must_be_of_one(self)
+        return self
+
+
+def _must_be_of_one(fact: RetentionSet | RetentionCleared) -> None:
+    if fact.conversation_id is not None and fact.label is not None:
+        raise ValueError("a retention class is of a conversation or of a label, not of both")
+    if fact.value is not None and fact.label is None:
+        raise ValueError("a value is one of a label")
+
+
+Words = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class AccessRead(Value):
+    """Somebody read: the actor of the header, in a conversation or by a query, without what it said.
+
+    `via` is the command or the route, `key_id` the key of the service. Of a query, `asked` names what
+    was given and `query` is the keyed digest of it. `entries` is how many were shown; None where the
+    reader went on for as long as it liked.
+    """
+
+    tenant: UUID
+    conversation_id: UUID | None = None
+    via: Words
+    asked: tuple[Words, ...] = ()
+    query: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
+    key_id: UUID | None = None
+    entries: Ordinal | None = None
+    at: Moment
+
+
+class AccessCounted(Value):
+    """A program read: how often, by verb or route, in the minute that begins `at`."""
+
+    tenant: UUID
+    reads: Annotated[dict[Words, Ordinal], Field(min_length=1)]
+    key_id: UUID | None = None
+    at: Moment
 
 
 ErasureFact = ErasureIntended | ErasureCompleted | ErasureRefused
 KeyFact = KeyIssued | KeyUsed | KeyRevoked
 HoldFact = HoldPlaced | HoldLifted
-OperatorsFact = ErasureFact | KeyFact | HoldFact | RetentionSet
+RetentionFact = RetentionSet | RetentionCleared
+AccessFact = AccessRead | AccessCounted
+OperatorsFact = ErasureFact | KeyFact | HoldFact | RetentionFact | AccessFact
 
 INTENDED: Final = "erasure.intended"
 COMPLETED: Final = "erasure.completed"
@@ -197,6 +266,9 @@ REVOKED: Final = "key.revoked"
 PLACED: Final = "hold.placed"
 LIFTED: Final = "hold.lifted"
 RETAINED: Final = "retention.set"
+CLEARED: Final = "retention.cleared"
+READ: Final = "access.read"
+COUNTED: Final = "access.counted"
 SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     INTENDED: ErasureIntended,
     COMPLETED: ErasureCompleted,
@@ -207,6 +279,9 @@ SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     PLACED: HoldPlaced,
     LIFTED: HoldLifted,
     RETAINED: RetentionSet,
+    CLEARED: RetentionCleared,
+    READ: AccessRead,
+    COUNTED: AccessCounted,
 }
 """Stored name to shape, in schema version 1. A name is for ever."""
 
@@ -214,114 +289,6 @@ CLOSING: Final = frozenset({COMPLETED, REFUSED, REVOKED, LIFTED})
 """Names of facts behind which nothing comes in their stream."""
 
 SCHEMA_VERSION: Final = 1
-
-
-_MARK: Final = b"ONRC"
-_KEY_MARK: Final = b"ONRK"
-_HOLD_MARK: Final = b"ONRH"
-_RETENTION_MARK: Final = b"ONRT"
-_MARK_NUMBER: Final = int.from_bytes(_MARK)
-_KEY_MARK_NUMBER: Final = int.from_bytes(_KEY_MARK)
-_HOLD_MARK_NUMBER: Final = int.from_bytes(_HOLD_MARK)
-_RETENTION_MARK_NUMBER: Final = int.from_bytes(_RETENTION_MARK)
-_MARK_NUMBERS: Final = frozenset(
-    {_MARK_NUMBER, _KEY_MARK_NUMBER, _HOLD_MARK_NUMBER, _RETENTION_MARK_NUMBER}
-)
-_MARKED_VERSION: Final = 8
-"""Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
-
-
-def operators_of(tenant: UUID) -> UUID:
-    """Return the tenant of the log that is the operators' stream of another one."""
-    return _marked(b"onrecord operators" + tenant.bytes)
-
-
-def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
-    """Return the id of an erasure: two that begin the same one at once meet in it."""
-    place = tenant.bytes + conversation_id.bytes + number.to_bytes(8)
-    return _marked(b"onrecord erasure" + place)
-
-
-def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
-    """Return the id of the key whose secret has a digest: `keyed` is the keyed digest of the log.
-
-    So whoever has the log tells without a look whether an id and a secret belong together, and nobody
-    else can make two that do.
-    """
-    return _marked(b"onrecord key" + keyed(f"key {digest}"), _KEY_MARK)
-
-
-def hold_id(tenant: UUID, conversation_id: UUID | None, number: int) -> UUID:
-    """Return the id of a hold on a conversation, or on all that a tenant has."""
-    place = number.to_bytes(8)
-    if conversation_id is None:
-        return _marked(b"onrecord tenant hold" + tenant.bytes + place, _HOLD_MARK)
-    return _marked(b"onrecord hold" + tenant.bytes + conversation_id.bytes + place, _HOLD_MARK)
-
-
-def retention_id(
-    keyed: Callable[[str], bytes],
-    tenant: UUID,
-    conversation_id: UUID | None = None,
-    label: str | None = None,
-    value: str | None = None,
-) -> UUID:
-    """Return the id of the stream in which the retention class of something is set.
-
-    `keyed` is the keyed digest of the log: a label may be personal, and an id stands in clear.
-    """
-    if conversation_id is not None:
-        of = b" conversation" + conversation_id.bytes
-    elif label is not None:
-        named = [label] if value is None else [label, value]
-        of = b" label" + keyed("label " + jsontext.write(named).decode())
-    else:
-        of = b""
-    return _marked(b"onrecord retention" + tenant.bytes + of, _RETENTION_MARK)
-
-
-def is_marked(id_: UUID) -> bool:
-    """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
-    # Of each request that is appended: its first 32 bits, and the 4 that say its version.
-    number = id_.int >> 96
-    return number in _MARK_NUMBERS and id_.int >> 76 & 0xF == _MARKED_VERSION
-
-
-def is_key(id_: UUID) -> bool:
-    """Return whether an id is of the stream of a key."""
-    return id_.int >> 96 == _KEY_MARK_NUMBER and is_marked(id_)
-
-
-def is_hold(id_: UUID) -> bool:
-    """Return whether an id is of the stream of a legal hold."""
-    return id_.int >> 96 == _HOLD_MARK_NUMBER and is_marked(id_)
-
-
-def is_retention(id_: UUID) -> bool:
-    """Return whether an id is of a stream in which a retention class is set."""
-    return id_.int >> 96 == _RETENTION_MARK_NUMBER and is_marked(id_)
-
-
-def stream_kind(id_: UUID) -> Literal["key", "hold", "retention class", "erasure"]:
-    """Return what a stream of operators tells of."""
-    if is_key(id_):
-        return "key"
-    if is_hold(id_):
-        return "hold"
-    return "retention class" if is_retention(id_) else "erasure"
-
-
-def is_erasure(id_: UUID) -> bool:
-    """Return whether an id is of an erasure, where it is of a stream of operators."""
-    return id_.int >> 96 == _MARK_NUMBER and is_marked(id_)
-
-
-def _marked(name: bytes, mark: bytes = _MARK) -> UUID:
-    """Return the marked id of a name: a UUID of version 8 that begins with the mark."""
-    digest = bytearray(mark + hashlib.sha256(name).digest()[4:16])
-    digest[6] = _MARKED_VERSION << 4 | digest[6] & 0x0F
-    digest[8] = 0x80 | digest[8] & 0x3F
-    return UUID(bytes=bytes(digest))
 
 
 def is_operators(type_: str) -> bool:

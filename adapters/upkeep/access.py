@@ -1,0 +1,150 @@
+"""Who read what of a tenant: what `store.access` gives."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from onrecord.adapters.inputs.arguments import of_kind, text_given
+from onrecord.adapters.recording.tenancy import Tenancy
+from onrecord.adapters.settings import AccessMode
+from onrecord.adapters.streams.lineage import keys_of
+from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts, now
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidInput, OnrecordError, StorageUnavailable
+from onrecord.domain.header import microseconds_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.operators import LAST_MOMENT, AccessRead
+from onrecord.projections.access.access_records import AccessEntry
+
+logger = logging.getLogger("onrecord")
+
+_RECENT: Final = timedelta(days=30)
+_AHEAD: Final = timedelta(days=1)
+"""How far the clock of another reader may be ahead."""
+
+
+class StoreAccess:
+    """Who read what of a tenant. Get it as `store.access`.
+
+    `mode` says whether reads are recorded: "off", "on", or "required", where what cannot be recorded
+    is not shown.
+    """
+
+    def __init__(
+        self,
+        tenancy: Tenancy,
+        mode: AccessMode,
+        actor: str | None,
+        *,
+        id_of: Callable[[str | UUID], UUID],
+    ) -> None:
+        """Record what of a tenant is read; `actor` is who reads where nobody is named."""
+        self.mode = mode
+        self._backend = backend = tenancy.backend
+        self._tenant = tenant = tenancy.tenant
+        self._actor = actor
+        self._id_of = id_of
+        self._log = AccessLog(backend, tenant, tenancy.names)
+        self.counts = ReadCounts(partial(self._log.record, actor=actor), tenant)
+
+    def record(
+        self,
+        via: str,
+        *,
+        which: str | UUID | None = None,
+        asked: Mapping[str, object] | None = None,
+        entries: int | None = None,
+        actor: str | None = None,
+        key_id: UUID | None = None,
+    ) -> bool:
+        """Record that a person reads, before anything is shown; return False where the log is off.
+
+        `via` is the command, the route or a word of yours. `which` is the conversation (its key, or its
+        id), `asked` what a query was given, of which the names are recorded and a keyed digest,
+        `entries` how many are shown, `actor` who reads. What cannot be recorded is warned of;
+        StorageUnavailable, and nothing may be shown, where the mode is "required".
+        """
+        if self.mode == "off":
+            return False
+        given = {name: value for name, value in (asked or {}).items() if value is not None}
+        fact = AccessRead(
+            tenant=self._tenant,
+            conversation_id=None if which is None else self._id_of(which),
+            via=text_given("via", via)[:200],
+            asked=tuple(sorted(given)),
+            query=self._query(given) if given else None,
+            key_id=key_id,
+            entries=entries,
+            at=now(),
+        )
+        try:
+            self._log.record(fact, actor or self._actor)
+        except OnrecordError as error:
+            if self.mode == "required":
+                raise StorageUnavailable(
+                    f"nothing is shown, for that it is read could not be recorded: {error}"
+                ) from error
+            logger.warning("that something was read could not be recorded: %s", error)
+            return False
+        return True
+
+    def entries(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        actor: str | None = None,
+        conversation: str | UUID | None = None,
+        limit: int = 50,
+    ) -> list[AccessEntry]:
+        """Return what was read, the last first: at most `limit` entries.
+
+        From `since` on (else of the last 30 days) and before `until`, by `actor` (the name, or the keyed
+        digest in hex), of a conversation (its key, or its id). What programs read counts for no
+        conversation. InvalidInput says which argument is wrong.
+        """
+        if limit < 1:
+            raise InvalidInput("limit is at least 1")
+        end = self._moment("until", until) or now() + _AHEAD // timedelta(microseconds=1)
+        begin = self._moment("since", since)
+        if begin is None:
+            begin = max(0, end - (_RECENT + _AHEAD) // timedelta(microseconds=1))
+        which = None if conversation is None else self._id_of(conversation)
+        readers = None if actor is None else {self._backend.digest(actor).hex(), actor}
+        found = (
+            entry
+            for entry in self._log.entries(begin, end)
+            if (which is None or entry.conversation_id == which)
+            and (readers is None or entry.actor in readers)
+        )
+        return list(self._named(list(islice(found, limit))))
+
+    def _query(self, given: Mapping[str, object]) -> str:
+        plain: JsonObject = {name: str(value) for name, value in given.items()}
+        return self._backend.digest(jsontext.write_canonical(plain).decode()).hex()
+
+    def _moment(self, name: str, time: datetime | None) -> int | None:
+        if time is None:
+            return None
+        if of_kind(datetime, name, time).tzinfo is None:
+            raise InvalidInput(f"{name} is a time with a zone: give it tzinfo, such as UTC")
+        return min(max(0, microseconds_of(time)), LAST_MOMENT)
+
+    def _named(self, entries: list[AccessEntry]) -> Iterator[AccessEntry]:
+        """Yield entries with the keys of conversations and the names of those who read, as far as there are."""
+        digests = {entry.actor for entry in entries if entry.actor is not None}
+        kept = self._backend.actors().names(self._tenant, list(map(bytes.fromhex, digests)))
+        names = {digest.hex(): name for digest, name in kept.items()}
+        ids = (entry.conversation_id for entry in entries)
+        keys = keys_of(self._backend, (id_ for id_ in ids if id_ is not None))
+        for entry in entries:
+            on = entry.conversation_id
+            key = None if on is None else keys.get(on)
+            yield replace(entry, key=key, actor_name=names.get(entry.actor or ""))

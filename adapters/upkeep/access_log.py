@@ -1,0 +1,172 @@
+"""The access log: who read what and when, recorded in the operators' stream of the tenant.
+
+A person's read is an event, recorded before anything is shown. Programs are counted in memory, and
+told of once a minute: what builds requests waits for nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.recording.actor_names import ActorNames
+from onrecord.domain.errors import CorruptRecord, OnrecordError, StorageReadOnly
+from onrecord.domain.header import SALT_SIZE
+from onrecord.domain.log import Append, Backend, Recorded
+from onrecord.domain.new_events import Stamp, draft_fact
+from onrecord.domain.operators import (
+    AccessCounted,
+    AccessFact,
+    access_id,
+    day_of,
+    operators_of,
+)
+from onrecord.projections.access.access_records import AccessEntry, access_entry
+
+logger = logging.getLogger("onrecord")
+
+MINUTE: Final = 60_000_000
+"""In microseconds."""
+
+
+def now() -> int:
+    """Return the time by this machine's clock, in microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000
+
+
+class AccessLog:
+    """Records what of a tenant was read, and reads that back. Safe to share between threads."""
+
+    def __init__(self, backend: Backend, tenant: UUID, names: ActorNames) -> None:
+        """Record it in a log; `names` keeps the names of those who read."""
+        self._backend = backend
+        self._tenant = tenant
+        self._operators = operators_of(tenant)
+        self._names = names
+        self._is_known = False
+
+    def record(self, fact: AccessFact, actor: str | None) -> None:
+        """Record what somebody read, durably; `actor` is who, by name."""
+        self._make_tenant_known()
+        who = self._names.attribution(actor=actor)
+        self._names.keep(who)
+        stream = access_id(self._tenant, day_of(fact.at))
+        stamp = Stamp(
+            uuid7(), fact.at, secrets.token_bytes(SALT_SIZE), self._operators, stream, who.actor
+        )
+        request = Append(self._operators, stream, (draft_fact(fact, stamp),))
+        (verdict,) = self._backend.append([request])
+        if not isinstance(verdict, Recorded):
+            raise CorruptRecord(
+                "the operators of another tenant took the stream of what was read today: run "
+                "`onrecord verify`"
+            )
+
+    def entries(self, since: int, until: int) -> Iterator[AccessEntry]:
+        """Yield what was read from a time on and before another, the last first.
+
+        In microseconds since 1970-01-01 UTC. What cannot be read is left out, with a warning; `verify`
+        names it too.
+        """
+        for day in range(day_of(until - 1), day_of(since) - 1, -1):
+            found = [each for each in self._of_day(day) if since <= each.at < until]
+            yield from sorted(found, key=lambda each: each.at)[::-1]
+
+    def _of_day(self, day: int) -> Iterator[AccessEntry]:
+        for event in self._backend.read(access_id(self._tenant, day)):
+            try:
+                entry = access_entry(event, self._operators)
+            except CorruptRecord as error:
+                logger.warning("an entry of the access log cannot be read: %s", error)
+                continue
+            if entry is not None:
+                yield entry
+
+    def _make_tenant_known(self) -> None:
+        """Let the log know the tenant before its operators' stream, once; some roles may not."""
+        if not self._is_known:
+            with suppress(StorageReadOnly):
+                self._backend.append([Append(self._tenant, uuid7(), ())])
+            self._is_known = True
+
+
+class ReadCounts:
+    """How often programs read, told of once a minute and in the end. Safe to share between threads.
+
+    A process that is killed, or that ends without closing its store, loses the counts of its last minute.
+    """
+
+    def __init__(
+        self,
+        record: Callable[[AccessFact], None],
+        tenant: UUID,
+        *,
+        key_id: UUID | None = None,
+        clock: Callable[[], int] = now,
+        timer: Callable[[float, Callable[[], None]], threading.Timer] = threading.Timer,
+    ) -> None:
+        """Tell of the reads of a tenant by `record`; `timer` makes what calls after so many seconds."""
+        self._record = record
+        self._tenant = tenant
+        self._key_id = key_id
+        self._clock = clock
+        self._timer = timer
+        self._begin()
+
+    def add(self, verb: str) -> None:
+        """Count a read."""
+        if self._process != os.getpid():
+            self._begin()  # The parent tells of what was counted before the fork.
+        with self._lock:
+            self._counts[verb] = self._counts.get(verb, 0) + 1
+            if self._waiting is None:
+                self._wait()
+
+    def flush(self) -> None:
+        """Tell of what was counted; what cannot be recorded is warned of, and told of the next time."""
+        with self._lock:
+            counts, at = self._counts, self._minute
+            self._counts = {}
+            if self._waiting is not None:
+                self._waiting.cancel()
+                self._waiting = None
+        if not counts or self._process != os.getpid():
+            return
+        try:
+            self._record(
+                AccessCounted(tenant=self._tenant, reads=counts, key_id=self._key_id, at=at)
+            )
+        except OnrecordError as error:
+            logger.warning("how often programs read could not be recorded: %s", error)
+            self._take_back(counts, at)
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._counts = dict[str, int]()
+        self._minute = 0
+        self._waiting: threading.Timer | None = None
+
+    def _wait(self) -> None:
+        """Tell of it when this minute is over; the lock is held."""
+        moment = self._clock()
+        self._minute = moment - moment % MINUTE
+        self._waiting = self._timer((self._minute + MINUTE - moment) / 1_000_000, self.flush)
+        self._waiting.daemon = True
+        self._waiting.start()
+
+    def _take_back(self, counts: Mapping[str, int], at: int) -> None:
+        with self._lock:
+            for verb, times in counts.items():
+                self._counts[verb] = self._counts.get(verb, 0) + times
+            if self._waiting is None:
+                self._minute = at

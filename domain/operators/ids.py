@@ -1,0 +1,137 @@
+"""The ids of the operators' streams: marked, so that no tenant's and no conversation's is one of them."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Final, Literal
+from uuid import UUID
+
+from onrecord.domain import jsontext
+
+_MARK: Final = b"ONRC"
+_ACCESS_MARK: Final = b"ONRA"
+_KEY_MARK: Final = b"ONRK"
+_HOLD_MARK: Final = b"ONRH"
+_RETENTION_MARK: Final = b"ONRT"
+_MARK_NUMBER: Final = int.from_bytes(_MARK)
+_KEY_MARK_NUMBER: Final = int.from_bytes(_KEY_MARK)
+_HOLD_MARK_NUMBER: Final = int.from_bytes(_HOLD_MARK)
+_RETENTION_MARK_NUMBER: Final = int.from_bytes(_RETENTION_MARK)
+_ACCESS_MARK_NUMBER: Final = int.from_bytes(_ACCESS_MARK)
+_MARK_NUMBERS: Final = frozenset(
+    (
+        *(_MARK_NUMBER, _KEY_MARK_NUMBER, _HOLD_MARK_NUMBER),
+        *(_RETENTION_MARK_NUMBER, _ACCESS_MARK_NUMBER),
+    )
+)
+_MARKED_VERSION: Final = 8
+"""Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
+
+
+def operators_of(tenant: UUID) -> UUID:
+    """Return the tenant of the log that is the operators' stream of another one."""
+    return _marked(b"onrecord operators" + tenant.bytes)
+
+
+def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
+    """Return the id of an erasure: two that begin the same one at once meet in it."""
+    place = tenant.bytes + conversation_id.bytes + number.to_bytes(8)
+    return _marked(b"onrecord erasure" + place)
+
+
+def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
+    """Return the id of the key whose secret has a digest: `keyed` is the keyed digest of the log.
+
+    So whoever has the log tells without a look whether an id and a secret belong together, and nobody
+    else can make two that do.
+    """
+    return _marked(b"onrecord key" + keyed(f"key {digest}"), _KEY_MARK)
+
+
+def hold_id(tenant: UUID, conversation_id: UUID | None, number: int) -> UUID:
+    """Return the id of a hold on a conversation, or on all that a tenant has."""
+    place = number.to_bytes(8)
+    if conversation_id is None:
+        return _marked(b"onrecord tenant hold" + tenant.bytes + place, _HOLD_MARK)
+    return _marked(b"onrecord hold" + tenant.bytes + conversation_id.bytes + place, _HOLD_MARK)
+
+
+def retention_id(
+    keyed: Callable[[str], bytes],
+    tenant: UUID,
+    conversation_id: UUID | None = None,
+    label: str | None = None,
+    value: str | None = None,
+) -> UUID:
+    """Return the id of the stream in which the retention class of something is set.
+
+    `keyed` is the keyed digest of the log: a label may be personal, and an id stands in clear.
+    """
+    if conversation_id is not None:
+        of = b" conversation" + conversation_id.bytes
+    elif label is not None:
+        named = [label] if value is None else [label, value]
+        of = b" label" + keyed("label " + jsontext.write(named).decode())
+    else:
+        of = b""
+    return _marked(b"onrecord retention" + tenant.bytes + of, _RETENTION_MARK)
+
+
+def day_of(at: int) -> int:
+    """Return the day of a moment in microseconds, in UTC, counted from 1970-01-01."""
+    return at // 86_400_000_000
+
+
+def access_id(tenant: UUID, day: int) -> UUID:
+    """Return the id of the stream that tells what of a tenant was read on a day, counted from 1970-01-01."""
+    return _marked(b"onrecord access" + tenant.bytes + day.to_bytes(8), _ACCESS_MARK)
+
+
+def is_marked(id_: UUID) -> bool:
+    """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
+    # Of each request that is appended: its first 32 bits, and the 4 that say its version.
+    number = id_.int >> 96
+    return number in _MARK_NUMBERS and id_.int >> 76 & 0xF == _MARKED_VERSION
+
+
+def is_key(id_: UUID) -> bool:
+    """Return whether an id is of the stream of a key."""
+    return id_.int >> 96 == _KEY_MARK_NUMBER and is_marked(id_)
+
+
+def is_hold(id_: UUID) -> bool:
+    """Return whether an id is of the stream of a legal hold."""
+    return id_.int >> 96 == _HOLD_MARK_NUMBER and is_marked(id_)
+
+
+def is_retention(id_: UUID) -> bool:
+    """Return whether an id is of a stream in which a retention class is set."""
+    return id_.int >> 96 == _RETENTION_MARK_NUMBER and is_marked(id_)
+
+
+def is_access(id_: UUID) -> bool:
+    """Return whether an id is of a stream that tells what was read."""
+    return id_.int >> 96 == _ACCESS_MARK_NUMBER and is_marked(id_)
+
+
+def stream_kind(id_: UUID) -> Literal["access", "key", "hold", "retention class", "erasure"]:
+    """Return what a stream of operators tells of."""
+    if is_access(id_):
+        return "access"
+    if is_key(id_):
+        return "key"
+    if is_hold(id_):
+        return "hold"
+    return "retention class" if is_retention(id_) else "erasure"
+
+
+def is_erasure(id_: UUID) -> bool:
+    """Return whether an id is of an erasure, where it is of a stream of operators."""
+    return id_.int >> 96 == _MARK_NUMBER and is_marked(id_)
+
+
+def _marked(name: bytes, mark: bytes = _MARK) -> UUID:
+    """Return the marked id of a name: a UUID of version 8 that begins with the mark."""
+    digest = bytearray(mark + hashlib.sha256(name).digest()[4:16])
+    digest[6] = _MARKED_VERSION << 4 | digest[6] & 0x0F
+    digest[8] = 0x80 | digest[8] & 0x3F
+    return UUID(bytes=bytes(digest))

@@ -1,0 +1,1 @@
+"""What was read, by whom and when, from what the operators' streams tell of it."""

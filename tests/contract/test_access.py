@@ -1,0 +1,174 @@
+"""What is read is recorded, on every backend that a program opens where the log is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.settings import AccessMode
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.upkeep import access_log
+from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts
+from onrecord.domain.errors import InvalidInput, StorageFull, StorageUnavailable
+from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.operators import AccessCounted, AccessFact, access_id
+from tests.contract.places import WHERE_THE_LOG_IS, prepared
+from tests.factories import BECAUSE, TENANT
+
+NOON = 1_795_000_020_000_000
+
+
+@pytest.fixture(params=WHERE_THE_LOG_IS)
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    for place in prepared(request.param, tmp_path):
+        opened = place.open()
+        yield opened
+        opened.close()
+
+
+Opens = Callable[..., Store]
+
+
+@pytest.fixture
+def opens(backend: Backend, tmp_path: Path) -> Opens:
+    def opened(mode: AccessMode = "on", actor: str = "eve") -> Store:
+        spool = Spool(tmp_path / "spool")
+        store = Store(backend, "a store", spool=spool, tenant=TENANT, actor=actor, access_log=mode)
+        store.conversation("a").user("swordfish")
+        return store
+
+    return opened
+
+
+def test_a_persons_read_is_recorded_without_what_was_read(opens: Opens) -> None:
+    store = opens()
+    own = store.get("a").conversation_id
+    assert store.access.record("onrecord show", which="a", entries=2, actor="ana")
+    assert store.access.record("onrecord search", asked={"text": "swordfish", "tool": None})
+    searched, shown = store.access.entries()
+    assert (shown.via, shown.conversation_id, shown.key) == ("onrecord show", own, "a")
+    assert (shown.actor_name, shown.entries, shown.asked, shown.query) == ("ana", 2, (), None)
+    assert (searched.actor_name, searched.asked, searched.entries) == ("eve", ("text",), None)
+    assert searched.query is not None
+    assert store.access.entries(actor="ana") == store.access.entries(conversation="a") == [shown]
+    assert store.access.entries(limit=1) == [searched]
+    for event in recorded(store):
+        assert b"swordfish" not in event.header + (event.body or b"")
+        assert b"ana" not in event.header + (event.body or b"")
+    assert store.verify().is_whole
+
+
+def recorded(store: Store) -> list[RecordedEvent]:
+    """The events of the access log of today."""
+    stream = access_id(TENANT, access_log.now() // 86_400_000_000)
+    return list(backend_of(store).read(stream))
+
+
+def test_programs_are_counted_and_told_of_in_the_end(opens: Opens) -> None:
+    store = opens()
+    chat = store.get("a")
+    for _ in range(3):
+        chat.history()
+    chat.request("anthropic-messages")
+    assert store.access.entries() == []
+    store.access.counts.flush()
+    (entry,) = store.access.entries()
+    assert entry.reads == {"history": 3, "request": 1}
+    assert (entry.actor_name, entry.via, entry.at % access_log.MINUTE) == ("eve", None, 0)
+    store.access.counts.flush()
+    assert len(store.access.entries()) == 1
+
+
+def test_nothing_is_recorded_unless_somebody_says_so(opens: Opens) -> None:
+    store = opens("off")
+    store.get("a").history()
+    assert not store.access.record("onrecord show", which="a")
+    store.access.counts.flush()
+    assert store.access.entries() == []
+
+
+def test_entries_outlive_the_conversation_and_the_name(opens: Opens) -> None:
+    store = opens()
+    store.access.record("onrecord show", which="a", actor="ana")
+    (before,) = store.access.entries()
+    store.forget("a", **BECAUSE)
+    store.forget_actor("ana", **BECAUSE)
+    (after,) = store.access.entries(actor="ana")
+    assert (after.conversation_id, after.actor) == (before.conversation_id, before.actor)
+    assert (after.key, after.actor_name) == (None, None)
+    assert store.verify().is_whole
+
+
+@pytest.mark.parametrize("mode", ["on", "required"])
+def test_what_cannot_be_recorded_is_shown_only_where_that_is_not_required(
+    opens: Opens,
+    mode: AccessMode,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = opens(mode)
+
+    def full(log: AccessLog, fact: AccessFact, actor: str | None) -> None:
+        raise StorageFull("the disk is full")
+
+    monkeypatch.setattr(AccessLog, "record", full)
+    if mode == "required":
+        with pytest.raises(StorageUnavailable, match=r"nothing is shown.*full"):
+            store.access.record("onrecord show", which="a")
+        return
+    assert not store.access.record("onrecord show", which="a")
+    assert "the disk is full" in caplog.text
+
+
+def test_entries_are_found_by_time(opens: Opens) -> None:
+    store = opens()
+    store.access.record("onrecord show", which="a")
+    now = datetime.now(UTC)
+    hour = timedelta(hours=1)
+    assert len(store.access.entries(since=now - hour, until=now + hour)) == 1
+    assert store.access.entries(until=now - hour) == []
+    assert store.access.entries(since=now + hour, until=now + 2 * hour) == []
+    with pytest.raises(InvalidInput, match="zone"):
+        store.access.entries(since=datetime(2026, 3, 3))
+    with pytest.raises(InvalidInput, match="limit"):
+        store.access.entries(limit=0)
+
+
+class Timers:
+    """What would run later: the test says when."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[float, Callable[[], None]]] = []
+
+    def __call__(self, seconds: float, call: Callable[[], None]) -> threading.Timer:
+        self.waiting.append((seconds, call))
+        return threading.Timer(0, lambda: None)
+
+
+def test_counts_are_told_of_when_their_minute_is_over_and_kept_where_they_cannot_be() -> None:
+    told: list[AccessFact] = []
+    timers, full = Timers(), [True]
+
+    def record(fact: AccessFact) -> None:
+        if full[0]:
+            raise StorageFull("the disk is full")
+        told.append(fact)
+
+    counts = ReadCounts(record, TENANT, clock=lambda: NOON + 15_000_000, timer=timers)
+    counts.add("history")
+    counts.add("history")
+    ((seconds, call),) = timers.waiting
+    assert seconds == 45
+    call()
+    assert told == []
+    counts.add("request")
+    full[0] = False
+    timers.waiting[1][1]()
+    assert told == [
+        AccessCounted(tenant=TENANT, reads={"history": 2, "request": 1}, at=NOON),
+    ]
