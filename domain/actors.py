@@ -36,7 +36,7 @@ class ActorName(NamedTuple):
 class ActorDirectory(Protocol):
     """The names of those who act, by the keyed digests that stand in headers.
 
-    `Erasure.forget` erases a name, by the id that `actor_id` gives (domain/operators).
+    `Erasure.forget` erases a name, by the id that `actor_id` gives (domain/operators.py).
     """
 
     def keep(self, tenant: UUID, digest: bytes, name: str) -> None:

@@ -50,12 +50,13 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "commands"),
     [
+        ("access", 3),
         ("actors", 0),
         ("audit", 5),
         ("documents", 0),
         ("keys", 2),
         ("postgresql", 0),
-        ("retention", 2),
+        ("retention", 3),
         ("signals", 0),
         ("tools", 3),
         ("views", 3),

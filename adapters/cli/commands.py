@@ -9,7 +9,6 @@ import typer
 
 from onrecord.adapters.cli import (
     access,
-    approval_commands,
     capability_commands,
     conversation_commands,
     document_commands,
@@ -18,6 +17,7 @@ from onrecord.adapters.cli import (
     key_commands,
     process_models,
     request_commands,
+    retention,
     seal_commands,
     serve,
     tool_commands,
@@ -28,9 +28,6 @@ from onrecord.adapters.cli import (
     worker,
 )
 from onrecord.adapters.cli.program import AsJson, Command, app
-from onrecord.adapters.cli.retention.classes import retention
-from onrecord.adapters.cli.retention.disposal import expire
-from onrecord.adapters.cli.retention.holds import holds
 
 __all__ = ["app"]
 
@@ -104,14 +101,14 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         history_commands.redact,
     ),
     "Decide about calls of tools": (
-        approval_commands.approvals,
-        approval_commands.approve,
-        approval_commands.deny,
+        tool_commands.approvals,
+        tool_commands.approve,
+        tool_commands.deny,
     ),
     "Search and count, over all conversations": (
         views.overview,
         views.search,
-        tool_commands.calls,
+        conversation_commands.calls,
         views.usage,
         views.audit,
         views.in_force,
@@ -129,7 +126,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         evidence.proof,
         upkeep.forget,
         upkeep.forget_actor,
-        expire,
+        retention.expire,
         upkeep.sweep,
     ),
     "Serve it over HTTP": (serve.serve,),
@@ -151,5 +148,5 @@ for _group, _commands in GROUPS.items():
         app.command(name=_name, cls=Command, rich_help_panel=_group)(_command)
 
 app.add_typer(key_commands.keys, name="keys", rich_help_panel="Look after the store")
-app.add_typer(holds, name="holds", rich_help_panel="Look after the store")
-app.add_typer(retention, name="retention", rich_help_panel="Look after the store")
+app.add_typer(retention.holds, name="holds", rich_help_panel="Look after the store")
+app.add_typer(retention.retention, name="retention", rich_help_panel="Look after the store")

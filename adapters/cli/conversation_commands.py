@@ -1,4 +1,4 @@
-"""`onrecord conversations`, `show`, `window`, `tail`: what there is, what was said, what is recorded now."""
+"""`onrecord conversations`, `show`, `calls`, `window`, `tail`: what there is, what was said, what is recorded now."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import typer
 
 from onrecord.adapters.cli.access import show_and_record
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
-from onrecord.adapters.cli.views import After
+from onrecord.adapters.cli.views import After, ConversationOption, Limit, Since, Until, show_page
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.streams.listing import Listed
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
-from onrecord.adapters.terminal.view_listings import EXCHANGES
+from onrecord.adapters.terminal.view_listings import CALLS, EXCHANGES
 from onrecord.adapters.terminal.view_pages import caught_up
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import OnrecordError
@@ -292,6 +292,53 @@ def _short(key: str) -> str:
     flat = output.flat(key)
     shown = flat if len(flat) <= _KEY_WIDTH else f"…{flat[1 - _KEY_WIDTH :]}"
     return f"{shown:<{_KEY_WIDTH}}"
+
+
+def calls(
+    context: typer.Context,
+    conversation: ConversationOption = None,
+    name: Annotated[str | None, typer.Option(metavar="TOOL", help="Of this tool only.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="`tool`, or `server tool`: a provider's own.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(metavar="STATUS", help="open, unawaited, done, failed or cancelled."),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option("--arguments", metavar="SHA256", help="With arguments of this digest."),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the calls of tools: arguments, result and duration.
+
+    Piped: time, key, version, tool, status, seconds, arguments, result.
+
+    Example: `onrecord calls --status failed --since 2026-11-21`
+    """
+    show_page(
+        context,
+        url,
+        CALLS,
+        lambda views, id_of: views.tool_calls(
+            conversation=id_of(conversation),
+            name=name,
+            kind=kind,
+            status=status,
+            arguments_digest=digest,
+            since=since,
+            until=until,
+            limit=limit,
+            after=after,
+        ),
+        as_json=as_json,
+    )
 
 
 def window(

@@ -1,4 +1,4 @@
-"""`onrecord tools` and `onrecord calls`: what a model is told that it may call, and what it called."""
+"""`onrecord tools`, `approvals`, `approve`, `deny`: what a model may call, and the calls that wait for a person."""
 
 from __future__ import annotations
 
@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api, opened
-from onrecord.adapters.cli.views import (
-    After,
-    ConversationOption,
-    Limit,
-    Since,
-    Until,
-    show_page,
-)
+from onrecord.adapters.cli.program import AsJson, At, Key, Url, acting_name, known_api, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
-from onrecord.adapters.terminal.view_listings import CALLS
 from onrecord.domain import jsontext
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
@@ -30,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from onrecord.adapters.bpmn.gateways import Gateway
+    from onrecord.adapters.conversation.approvals import PendingApproval
     from onrecord.projections.apis.declared_tools import Declared, Tool
 
 _DIGITS: Final = 8
@@ -272,48 +264,117 @@ def _title(tool: Tool) -> str:
     return tool_title(tool)
 
 
-def calls(
+# Calls that wait for a person.
+
+Call = Annotated[str, typer.Argument(help="The id of the call, as `onrecord approvals` shows it.")]
+Actor = Annotated[
+    str | None,
+    typer.Option(help="Who decides.", show_default="$ONRECORD_ACTOR, else who is logged in"),
+]
+
+
+def approvals(
     context: typer.Context,
-    conversation: ConversationOption = None,
-    name: Annotated[str | None, typer.Option(metavar="TOOL", help="Of this tool only.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="`tool`, or `server tool`: a provider's own.")
+    key: Annotated[
+        str | None, typer.Argument(help="Of this conversation only: its key or its id.")
     ] = None,
-    status: Annotated[
-        str | None,
-        typer.Option(metavar="STATUS", help="open, unawaited, done, failed or cancelled."),
-    ] = None,
-    digest: Annotated[
-        str | None,
-        typer.Option("--arguments", metavar="SHA256", help="With arguments of this digest."),
-    ] = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = 50,
-    after: After = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the calls of tools: arguments, result and duration.
+    """List the calls of tools that wait until a person grants or denies them.
 
-    Piped: time, key, version, tool, status, seconds, arguments, result.
+    Piped: key, id of the call, tool, arguments, since when, `unsure` where it may have been made.
 
-    Example: `onrecord calls --status failed --since 2026-11-21`
+    Example: `onrecord approvals`
     """
-    show_page(
-        context,
-        url,
-        CALLS,
-        lambda views, id_of: views.tool_calls(
-            conversation=id_of(conversation),
-            name=name,
-            kind=kind,
-            status=status,
-            arguments_digest=digest,
-            since=since,
-            until=until,
-            limit=limit,
-            after=after,
-        ),
-        as_json=as_json,
-    )
+    with opened(context, url) as store:
+        for of_key, pending in _pending(store, key):
+            if as_json:
+                output.json_line(_pending_document(of_key, pending))
+            elif output.is_drawn():
+                output.sentence(output.flat(_sentence(of_key, pending)))
+            else:
+                output.plain(*_pending_columns(of_key, pending))
+
+
+def approve(
+    context: typer.Context,
+    key: Key,
+    call: Call,
+    reason: Annotated[str | None, typer.Option(help="Why, in words.")] = None,
+    actor: Actor = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a call of a tool be made, once: the next run of its `ToolRunner` makes it.
+
+    Example: `onrecord approve support/4711 toolu_1 --reason "a known customer"`
+    """
+    with opened(context, url) as store:
+        conversation = store.conversation(named(store, key).require_key())
+        conversation.approve(call, reason=reason, actor=acting_name(actor))
+        _report(call, "granted", as_json=as_json)
+
+
+def deny(
+    context: typer.Context,
+    key: Key,
+    call: Call,
+    reason: Annotated[str, typer.Option(help="Why, in words: the model reads it.")],
+    actor: Actor = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a call of a tool not be made: its result says so, and why.
+
+    Example: `onrecord deny support/4711 toolu_1 --reason "too much"`
+    """
+    with opened(context, url) as store:
+        conversation = store.conversation(named(store, key).require_key())
+        conversation.deny(call, reason=reason, actor=acting_name(actor))
+        _report(call, "denied", as_json=as_json)
+
+
+def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApproval]]:
+    """Yield what waits in one conversation, or in all that have open calls."""
+    if key is None:
+        keys = [
+            listed.key
+            for listed in store.conversations()
+            if listed.key is not None and not listed.head.closed
+        ]
+    else:
+        keys = [named(store, key).require_key()]
+    return ((of, each) for of in keys for each in store.conversation(of).approvals())
+
+
+def _report(call: str, decision: str, *, as_json: bool) -> None:
+    if as_json:
+        output.json_line({"call": call, "decision": decision})
+    else:
+        output.sentence(output.flat(f"The call {call} is {decision}."))
+
+
+def _sentence(key: str, pending: PendingApproval) -> str:
+    arguments = jsontext.write(pending.call.arguments).decode()
+    doubt = " It was begun, and nobody knows whether it was made." if pending.unsure else ""
+    asked = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
+    return f"{asked}, since {output.moment(pending.requested_at)}.{doubt}"
+
+
+def _pending_columns(key: str, pending: PendingApproval) -> tuple[object, ...]:
+    call = pending.call
+    arguments = jsontext.write(call.arguments).decode()
+    doubt = "unsure" if pending.unsure else ""
+    return key, call.id, call.name, arguments, timestamp(pending.requested_at), doubt
+
+
+def _pending_document(key: str, pending: PendingApproval) -> dict[str, object]:
+    return {
+        "key": key,
+        "call": pending.call.id,
+        "tool": pending.call.name,
+        "arguments": pending.call.arguments,
+        "requested_at": timestamp(pending.requested_at),
+        "unsure": pending.unsure,
+    }

@@ -5,23 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Final
 from uuid import UUID
 
 import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli.program import AsJson, Url, acting_name, opened
-from onrecord.adapters.cli.retention.disposal import (
-    Before,
-    DryRun,
-    Expired,
-    OlderThan,
-    Prefix,
-    Query,
-    forget_many,
-)
+from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, opened, time_given
+from onrecord.adapters.cli.retention import DryRun, Query, forget_many
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
@@ -35,6 +27,31 @@ _FORKS_NAMED: Final = 10
 _FILES_NAMED: Final = 2
 """How many files are named in a sentence, at the most: a schema has many more tables."""
 
+Before = Annotated[
+    datetime | None,
+    typer.Option(
+        metavar="TIME",
+        parser=time_given,
+        help="Those whose last event is older: a day or a time in UTC.",
+        show_default=False,
+    ),
+]
+OlderThan = Annotated[
+    timedelta | None,
+    typer.Option(
+        metavar="DAYS",
+        parser=age_given,
+        help="Those whose last event is as old: `400d`.",
+        show_default=False,
+    ),
+]
+Prefix = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Those whose key begins with it.", show_default=False),
+]
+Expired = Annotated[
+    bool, typer.Option("--expired", help="Those whose retention class has run out.")
+]
 Reason = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Why; this is kept for good.", show_default="you are asked"),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
+from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 from onrecord.projections.retention.retention_records import class_text
 
 if TYPE_CHECKING:
-    from onrecord.adapters.upkeep.dispositions import Disposition
+    from onrecord.adapters.upkeep.dispositions import Disposition, DispositionResult
     from onrecord.projections.retention.hold_records import HoldEntry
     from onrecord.projections.retention.retention_records import RetentionEntry
 
@@ -147,3 +149,27 @@ def _show_disposition(one: Disposition, outcome: str, *, as_json: bool) -> None:
         return
     kept = None if one.retention is None else str(one.retention)
     output.plain(one.conversation_id, one.key, timestamp(one.moved_at), kept, outcome)
+
+
+def show_due(due: Iterable[Disposition], *, as_json: bool) -> None:
+    """Show what would become of conversations, and how many would go."""
+    counts = Counter[str]()
+
+    def outcome(one: Disposition) -> str:
+        counts["goes"] += one.hold is None and one.fault is None
+        counts["kept"] += one.hold is not None
+        return due_outcome(one)
+
+    show_dispositions(due, outcome, as_json=as_json)
+    if not as_json:
+        would_go = counted(counts["goes"], "conversation")
+        output.note(f"{would_go} would go; holds keep {counts['kept']:,}. Nothing was erased.")
+
+
+def note_summary(done: DispositionResult, *, as_json: bool) -> None:
+    """Say on standard error how many conversations went, and what is still on the disk."""
+    if not as_json:
+        erased = f"{counted(done.erased, 'conversation')} erased, {done.archived:,} archived"
+        output.note(f"{erased}; holds keep {done.kept:,}; {done.left:,} left alone.")
+    for sentence in done.residue:
+        output.note(f"onrecord: {sentence}")

@@ -8,12 +8,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import of_kind, text_given
 from onrecord.adapters.recording.tenancy import Tenancy
-from onrecord.adapters.settings import AccessMode
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts, now
 from onrecord.domain import jsontext
@@ -22,6 +21,9 @@ from onrecord.domain.header import microseconds_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.operators import LAST_MOMENT, AccessRead
 from onrecord.projections.access.access_records import AccessEntry
+
+if TYPE_CHECKING:
+    from onrecord.adapters.settings import AccessMode
 
 logger = logging.getLogger("onrecord")
 

@@ -109,6 +109,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "in-force": [("--policy", NASTY), ("--model", NASTY), ("--instructions", NASTY)],
     "calls": [(), ("--tool", NASTY)],
     "usage": [()],
+    "access": [(), ("--actor", NASTY), ("--conversation", NASTY)],
     "views": [()],
     "parked": [(), (NASTY,)],
     "rebuild": [("search",), (NASTY,)],
@@ -125,6 +126,8 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "retention": [
         ("set", "six-months", "--rule", NASTY, "--label", NASTY),
         ("set", NASTY, "--rule", NASTY),
+        ("clear", NASTY, "--reason", NASTY),
+        ("clear", "--label", NASTY, "--reason", NASTY),
         ("list",),
     ],
     "keys": [("issue", NASTY), ("list",), ("revoke", NASTY), ("revoke", NO_KEY, "--reason", NASTY)],

@@ -77,6 +77,8 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     with onrecord.connect(url, actor="ana") as store:
         store.retention.place_hold(matter="Smith v. Example", reason="claim")
         store.retention.set_class("six-months", rule="EU AI Act 19(1)")
+    with onrecord.connect(copy, access_log="on") as store:
+        store.access.record("a console", actor="ana")
     runs = {
         "keys issue NAME": issued,
         "keys list": run("keys", "list", "--json", "--url", copy),
@@ -100,6 +102,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "seal": run("seal", "--json", "--url", url, **sealed),
         "checkpoint": run("checkpoint", "--json", "--url", url, **sealed),
         "holds list": run("holds", "list", "--json", "--url", url),
+        "access": run("access", "--json", "--url", copy),
+        "retention clear [KEY]": run(
+            *("retention", "clear", "--reason", "none", "--json", "--url", copy)
+        ),
         "retention list": run("retention", "list", "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),

@@ -69,6 +69,15 @@ def test_the_audit_tells_of_holds_and_classes_who_when_and_why(command: Command)
     assert (lifted["hold"]["actor"], lifted["hold"]["reason"]) == ("ben", "settled")
     assert (retention["retention"]["keep"], retention["retention"]["rule"]) == ("six-months", RULE)
     assert "six-months, EU AI Act 19(1)" in command("audit").out
+    cleared = command("retention", "clear", "--reason", "no rule any more", "--json").document
+    assert cleared == {"conversation": None, "label": None, "value": None, "cleared": True}
+    again = command("retention", "clear", "--reason", "again")
+    assert again.out == "all: there was no class; nothing changed.\n"
+    assert command("retention", "list").out == ""
+    deed = command("audit", "--json").document["entries"][0]
+    assert (deed["type"], deed["retention"]["reason"]) == ("retention.cleared", "no rule any more")
+    assert (deed["retention"]["keep"], deed["retention"]["rule"]) == (None, None)
+    assert "taken back, no rule any more" in command("audit").out
     assert command("verify", "--views").code == 0
 
 

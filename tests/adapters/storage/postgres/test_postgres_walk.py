@@ -89,6 +89,7 @@ OF_NOBODY: Final = {
     *("hold_conversation_soon", "place_of", "refuse_tenants", "let_in_as"),
     *("must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition", "shard_of"),
     *("statements_of", "unstated_columns", "verbs_of", "is_marked"),
+    *("access_id", "is_access", "may_tell_access", "shard_to_append"),
 }
 """The owner's alone, and what functions call; so is what erases in a view."""
 
@@ -105,10 +106,11 @@ APPENDS: Final = {
 VERBS: Final = {
     **dict.fromkeys(("runtime", "gateway"), APPENDS),
     "issuer": {"append", "keep_actor_name", "search_rows", *EVERYONE},
-    "eraser": {"append", "forget", "search_rows", "sweep_blobs", *EVERYONE},
-    "auditor": {"search_rows", *EVERYONE},
+    "eraser": {"append", "forget", "keep_actor_name", "search_rows", "sweep_blobs", *EVERYONE},
+    "auditor": {"append", "keep_actor_name", "search_rows", *EVERYONE},
     "sealer": EVERYONE,
-    **{key: {"hold_off_erasures", "search_rows", *EVERYONE} for key in ("worker", "operator")},
+    "worker": {"hold_off_erasures", "search_rows", *EVERYONE},
+    "operator": {"append", "hold_off_erasures", "keep_actor_name", "search_rows", *EVERYONE},
 }
 BOUND: Final = ("runtime", "gateway", "eraser", "issuer", "auditor", "sealer")
 ROLES: Final = (

@@ -14,7 +14,7 @@ What people read is told in a stream a day: `AccessRead` each time, and `AccessC
 programs did in a minute. Who it was stands in the header, as a digest whose name may be forgotten.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Final, Literal, Protocol, Self, TypeAlias
 from uuid import UUID
@@ -25,20 +25,40 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
-from onrecord.domain.operators.ids import access_id as access_id
-from onrecord.domain.operators.ids import day_of as day_of
-from onrecord.domain.operators.ids import erasure_id as erasure_id
-from onrecord.domain.operators.ids import hold_id as hold_id
-from onrecord.domain.operators.ids import is_access as is_access
-from onrecord.domain.operators.ids import is_erasure as is_erasure
-from onrecord.domain.operators.ids import is_hold as is_hold
-from onrecord.domain.operators.ids import is_key as is_key
-from onrecord.domain.operators.ids import is_marked as is_marked
-from onrecord.domain.operators.ids import is_retention as is_retention
-from onrecord.domain.operators.ids import key_id as key_id
-from onrecord.domain.operators.ids import operators_of as operators_of
-from onrecord.domain.operators.ids import retention_id as retention_id
-from onrecord.domain.operators.ids import stream_kind as stream_kind
+from onrecord.domain.marks.marked_ids import (
+    RETENTION_MARK,
+    access_id,
+    day_of,
+    erasure_id,
+    hold_id,
+    is_access,
+    is_erasure,
+    is_hold,
+    is_key,
+    is_marked,
+    is_retention,
+    key_id,
+    marked,
+    operators_of,
+    stream_kind,
+)
+
+__all__ = [
+    "access_id",
+    "day_of",
+    "erasure_id",
+    "hold_id",
+    "is_access",
+    "is_erasure",
+    "is_hold",
+    "is_key",
+    "is_marked",
+    "is_retention",
+    "key_id",
+    "operators_of",
+    "stream_kind",
+]
+"""What stands elsewhere; the rest is below."""
 
 LAST_MOMENT: Final = 253_402_300_799_999_999
 """In microseconds since 1970-01-01 UTC: of the year 9999, beyond which Python knows no time."""
@@ -174,50 +194,42 @@ RetentionClass: TypeAlias = Literal["six-months", "six-years", "unlimited"] | in
 """How long a conversation is kept behind its last event: a class with a name, or a number of days."""
 
 
-class RetentionSet(Value):
+class _RetentionTarget(Value):
+    """What a class is of: a conversation, those with a label (and a value, or any), or the tenant."""
+
+    tenant: UUID
+    conversation_id: UUID | None = None
+    label: str | None = None
+    value: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if self.conversation_id is not None and self.label is not None:
+            raise ValueError("a retention class is of a conversation or of a label, not of both")
+        if self.value is not None and self.label is None:
+            raise ValueError("a value is one of a label")
+        return self
+
+
+class RetentionSet(_RetentionTarget):
     """Somebody set a retention class: `actor` by name, and the `rule` that it follows, in words.
 
     It is that of a conversation, of those that bear a label (with a `value`, or with any), or of the
     tenant where neither is there.
     """
 
-    tenant: UUID
-    conversation_id: UUID | None = None
-    label: str | None = None
-    value: str | None = None
     keep: Literal["six-months", "six-years", "unlimited"] | Days
     actor: str
     rule: str
     at: Moment
 
-    @model_validator(mode="after")
-    def _is_of_one(self) -> Self:
-        _must_be_of_one(self)
-        return self
 
+class RetentionCleared(_RetentionTarget):
+    """Somebody took a retention class back: `actor` by name, and why. What it was of has none now."""
 
-class RetentionCleared(Value):
-    """Somebody took a retention class back: `actor` by name, and why. Of what it was, it has none now."""
-
-    tenant: UUID
-    conversation_id: UUID | None = None
-    label: str | None = None
-    value: str | None = None
     actor: str
     reason: str
     at: Moment
-
-    @model_validator(mode="after")
-    def _is_of_one(self) -> Self:
-        _must_be_of_one(self)
-        return self
-
-
-def _must_be_of_one(fact: RetentionSet | RetentionCleared) -> None:
-    if fact.conversation_id is not None and fact.label is not None:
-        raise ValueError("a retention class is of a conversation or of a label, not of both")
-    if fact.value is not None and fact.label is None:
-        raise ValueError("a value is one of a label")
 
 
 Words = Annotated[str, Field(min_length=1, max_length=200)]
@@ -289,6 +301,27 @@ CLOSING: Final = frozenset({COMPLETED, REFUSED, REVOKED, LIFTED})
 """Names of facts behind which nothing comes in their stream."""
 
 SCHEMA_VERSION: Final = 1
+
+
+def retention_id(
+    keyed: Callable[[str], bytes],
+    tenant: UUID,
+    conversation_id: UUID | None = None,
+    label: str | None = None,
+    value: str | None = None,
+) -> UUID:
+    """Return the id of the stream in which the retention class of something is set.
+
+    `keyed` is the keyed digest of the log: a label may be personal, and an id stands in clear.
+    """
+    if conversation_id is not None:
+        of = b" conversation" + conversation_id.bytes
+    elif label is not None:
+        named = [label] if value is None else [label, value]
+        of = b" label" + keyed("label " + jsontext.write(named).decode())
+    else:
+        of = b""
+    return marked(b"onrecord retention" + tenant.bytes + of, RETENTION_MARK)
 
 
 def is_operators(type_: str) -> bool:

@@ -5,17 +5,15 @@ from collections.abc import Callable
 from typing import Final, Literal
 from uuid import UUID
 
-from onrecord.domain import jsontext
-
 _MARK: Final = b"ONRC"
 _ACCESS_MARK: Final = b"ONRA"
 _KEY_MARK: Final = b"ONRK"
 _HOLD_MARK: Final = b"ONRH"
-_RETENTION_MARK: Final = b"ONRT"
+RETENTION_MARK: Final = b"ONRT"
 _MARK_NUMBER: Final = int.from_bytes(_MARK)
 _KEY_MARK_NUMBER: Final = int.from_bytes(_KEY_MARK)
 _HOLD_MARK_NUMBER: Final = int.from_bytes(_HOLD_MARK)
-_RETENTION_MARK_NUMBER: Final = int.from_bytes(_RETENTION_MARK)
+_RETENTION_MARK_NUMBER: Final = int.from_bytes(RETENTION_MARK)
 _ACCESS_MARK_NUMBER: Final = int.from_bytes(_ACCESS_MARK)
 _MARK_NUMBERS: Final = frozenset(
     (
@@ -29,13 +27,13 @@ _MARKED_VERSION: Final = 8
 
 def operators_of(tenant: UUID) -> UUID:
     """Return the tenant of the log that is the operators' stream of another one."""
-    return _marked(b"onrecord operators" + tenant.bytes)
+    return marked(b"onrecord operators" + tenant.bytes)
 
 
 def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
     """Return the id of an erasure: two that begin the same one at once meet in it."""
     place = tenant.bytes + conversation_id.bytes + number.to_bytes(8)
-    return _marked(b"onrecord erasure" + place)
+    return marked(b"onrecord erasure" + place)
 
 
 def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
@@ -44,36 +42,15 @@ def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
     So whoever has the log tells without a look whether an id and a secret belong together, and nobody
     else can make two that do.
     """
-    return _marked(b"onrecord key" + keyed(f"key {digest}"), _KEY_MARK)
+    return marked(b"onrecord key" + keyed(f"key {digest}"), _KEY_MARK)
 
 
 def hold_id(tenant: UUID, conversation_id: UUID | None, number: int) -> UUID:
     """Return the id of a hold on a conversation, or on all that a tenant has."""
     place = number.to_bytes(8)
     if conversation_id is None:
-        return _marked(b"onrecord tenant hold" + tenant.bytes + place, _HOLD_MARK)
-    return _marked(b"onrecord hold" + tenant.bytes + conversation_id.bytes + place, _HOLD_MARK)
-
-
-def retention_id(
-    keyed: Callable[[str], bytes],
-    tenant: UUID,
-    conversation_id: UUID | None = None,
-    label: str | None = None,
-    value: str | None = None,
-) -> UUID:
-    """Return the id of the stream in which the retention class of something is set.
-
-    `keyed` is the keyed digest of the log: a label may be personal, and an id stands in clear.
-    """
-    if conversation_id is not None:
-        of = b" conversation" + conversation_id.bytes
-    elif label is not None:
-        named = [label] if value is None else [label, value]
-        of = b" label" + keyed("label " + jsontext.write(named).decode())
-    else:
-        of = b""
-    return _marked(b"onrecord retention" + tenant.bytes + of, _RETENTION_MARK)
+        return marked(b"onrecord tenant hold" + tenant.bytes + place, _HOLD_MARK)
+    return marked(b"onrecord hold" + tenant.bytes + conversation_id.bytes + place, _HOLD_MARK)
 
 
 def day_of(at: int) -> int:
@@ -83,7 +60,7 @@ def day_of(at: int) -> int:
 
 def access_id(tenant: UUID, day: int) -> UUID:
     """Return the id of the stream that tells what of a tenant was read on a day, counted from 1970-01-01."""
-    return _marked(b"onrecord access" + tenant.bytes + day.to_bytes(8), _ACCESS_MARK)
+    return marked(b"onrecord access" + tenant.bytes + day.to_bytes(8), _ACCESS_MARK)
 
 
 def is_marked(id_: UUID) -> bool:
@@ -129,7 +106,7 @@ def is_erasure(id_: UUID) -> bool:
     return id_.int >> 96 == _MARK_NUMBER and is_marked(id_)
 
 
-def _marked(name: bytes, mark: bytes = _MARK) -> UUID:
+def marked(name: bytes, mark: bytes = _MARK) -> UUID:
     """Return the marked id of a name: a UUID of version 8 that begins with the mark."""
     digest = bytearray(mark + hashlib.sha256(name).digest()[4:16])
     digest[6] = _MARKED_VERSION << 4 | digest[6] & 0x0F

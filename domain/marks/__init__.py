@@ -1,0 +1,1 @@
+"""The marks of ids that are kept for operators."""
