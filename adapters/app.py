@@ -25,7 +25,8 @@ from onrecord.adapters.settings import (
     settings,
 )
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, tenancy_of
+from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.jsontext import JsonObject
 
@@ -146,7 +147,12 @@ def connect_tenants(url: str | None = None) -> tuple[Store, Callable[[UUID], Sto
     environment = settings()
     if _scheme(url or environment.url) in _SERVICE:
         raise InvalidInput("a service serves the log itself: give the URL of its own store")
-    open_store = _opened(url, names=names_given(), access_log="off")
+    open_any = _opened(url, names=names_given(), access_log=access_mode_given(None))
+
+    def open_store(tenant: UUID) -> Store:
+        tenancy_of(store := open_any(tenant)).count = uncounted  # The service counts by keys.
+        return store
+
     return _resumed(open_store(environment.tenant)), open_store
 
 

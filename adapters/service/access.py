@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias, cast
 from uuid import UUID
+
+from onrecord.adapters.asynchronous.store import AsyncStore, store_of
+from onrecord.adapters.upkeep.access import counts_of
+from onrecord.adapters.upkeep.access_log import ReadCounts
 
 Role: TypeAlias = Literal["read", "write", "operate"]
 """What a key may do: read; read and write; all that operators do, too."""
@@ -45,3 +53,87 @@ class Keyring(Protocol):
     def record_uses(self) -> int:
         """Record which keys were used since the last time; return of how many that was told."""
         ...
+
+
+_MOST_COUNTS: Final = 1024
+"""Of how many keys reads are counted at once; those of the others are told of before."""
+
+
+class ReadsByKeys:
+    """Tells the access logs of tenants what is read by keys, where they are on (docs/access.md).
+
+    A key that writes is a program's: its reads are counted. One that reads only, or that operates, is a
+    person's, and so is whoever needs none: each read is an entry.
+    """
+
+    def __init__(self) -> None:
+        """Have told of nothing yet."""
+        self._lock = threading.Lock()
+        self._counts: OrderedDict[tuple[UUID, UUID | None, str], ReadCounts] = OrderedDict()
+
+    async def tell(
+        self,
+        store: AsyncStore,
+        access: Access,
+        via: str,
+        *,
+        key: str | None,
+        asked: Mapping[str, object],
+        body: bytes | None,
+        actor: str,
+    ) -> None:
+        """Tell of an answer before it is sent; StorageUnavailable where it may not be sent.
+
+        `via` is the route, `key` that of the conversation, `asked` the query, `body` the answer in JSON,
+        None where it is another, and `actor` who asks.
+        """
+        log = store_of(store).access
+        if log.mode == "off":
+            return
+        if access.role == "write" or "/v1/log" in via:
+            self._counts_of(store, access, actor).add(via)
+            return
+        given = {name: value for name, value in asked.items() if name not in _PAGING}
+        await store.access.record(
+            via,
+            which=key,
+            asked=given,
+            entries=None if body is None else entries_in(body),
+            actor=actor,
+            key_id=access.key_id,
+        )
+
+    def flush(self) -> None:
+        """Tell of all that was counted; it waits for the log."""
+        with self._lock:
+            counts = list(self._counts.values())
+        for each in counts:
+            each.flush()
+
+    def _counts_of(self, store: AsyncStore, access: Access, actor: str) -> ReadCounts:
+        name = store.tenant, access.key_id, actor
+        with self._lock:
+            known = self._counts.get(name)
+            if known is None:
+                known = counts_of(store_of(store).access, actor, access.key_id)
+                self._counts[name] = known
+                if len(self._counts) > _MOST_COUNTS:
+                    self._counts.popitem(last=False)  # Its own timer tells of it.
+            return known
+
+
+_PAGING: Final = frozenset(("after", "limit"))
+
+
+def entries_in(body: bytes) -> int:
+    """Return how many entries an answer shows: those of its lists, else itself."""
+    try:
+        document = cast("object", json.loads(body))
+    except ValueError:
+        return 1
+    if not isinstance(document, dict):
+        return 1
+    lists = [
+        value for value in cast("dict[str, object]", document).values() if isinstance(value, list)
+    ]
+    return sum(map(len, lists)) if lists else 1

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onrecord.adapters.recording.actor_headers import names_in
 from onrecord.adapters.recording.actor_names import AttributionNames
-from onrecord.adapters.service.access import Access
+from onrecord.adapters.service.access import Access, ReadsByKeys
 from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.metrics import ServiceMetrics
@@ -56,6 +56,8 @@ _LOG: Final = logging.getLogger("onrecord.service")
 _USES_EVERY: Final = 60.0
 """In seconds: so long it may take until it is recorded that a key was used."""
 
+_ANSWERED: Final = 200
+
 _SMALLEST_PACKED: Final = 1024
 """Answers of fewer bytes are not worth packing."""
 
@@ -71,6 +73,7 @@ class Service:
     bodies: Quota
     tails: Tails
     metrics: ServiceMetrics
+    reads: ReadsByKeys = field(default_factory=ReadsByKeys)
 
     def end(self) -> None:
         """End the tails and begin nothing new: the server was told to end."""
@@ -111,6 +114,7 @@ async def _lifespan(
         async with AsyncExitStack() as ending:  # What fails keeps nothing else from its end.
             ending.push_async_callback(service.tenants.close)
             ending.push_async_callback(service.door.record_uses)
+            ending.push_async_callback(asyncio.to_thread, service.reads.flush)
             ending.push_async_callback(asyncio.wait, (recording,))
             ending.push_async_callback(service.tails.hub.close)
             ending.push_async_callback(closes)
@@ -198,9 +202,27 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         share = counted.enter_context(service.bodies.share(access.key_id))
         call = await _call(service, route, request, access, share)
         response = await _response(service, route, call)
+        if route.role == "read" and response.status_code == _ANSWERED:
+            await _tell(service, route, call, response)
         if isinstance(response, StreamingResponse) and not route.is_followed:
             return _CountedResponse(response, counted.pop_all().close)
         return response
+
+
+async def _tell(
+    service: Service, route: Route[Any, Any], call: Call[Any, Any], response: Response
+) -> None:
+    """Tell the access log of an answer, before it is sent."""
+    is_document = not isinstance(response, StreamingResponse) and route.answer is not None
+    await service.reads.tell(
+        call.store,
+        call.access,
+        f"{route.method} {route.path}",
+        key=call.path.get("key"),
+        asked=call.query.model_dump(exclude_defaults=True),
+        body=bytes(response.body) if is_document else None,
+        actor=call.names.get("actor") or call.access.name,
+    )
 
 
 async def _response(service: Service, route: Route[Any, Any], call: Call[Any, Any]) -> Response:

@@ -128,6 +128,9 @@ class StoreAccess:
         )
         return list(self._named(list(islice(found, limit))))
 
+    def _counts_of(self, actor: str, key_id: UUID | None) -> ReadCounts:
+        return ReadCounts(partial(self._log.record, actor=actor), self._tenant, key_id=key_id)
+
     def _query(self, given: Mapping[str, object]) -> str:
         plain: JsonObject = {name: str(value) for name, value in given.items()}
         return self._backend.digest(jsontext.write_canonical(plain).decode()).hex()
@@ -150,3 +153,8 @@ class StoreAccess:
             on = entry.conversation_id
             key = None if on is None else keys.get(on)
             yield replace(entry, key=key, actor_name=names.get(entry.actor or ""))
+
+
+def counts_of(access: StoreAccess, actor: str, key_id: UUID | None) -> ReadCounts:
+    """Return new counts of what a program reads by a key: for what is built on a store, not for its users."""
+    return access._counts_of(actor, key_id)  # pyright: ignore[reportPrivateUsage]  # its own module's

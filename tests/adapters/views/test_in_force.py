@@ -149,3 +149,34 @@ def test_the_audit_of_a_store_from_before_is_made_again_with_rules(tmp_path: Pat
     with closing(onrecord.connect(url)) as store:
         assert [each.key for each in store.views.in_force(instructions=BRIEFLY_DIGEST)] == ["a"]
         assert [each.events for each in store.views.in_force(policy="2026-11")] == [2]
+
+
+def test_requests_are_found_by_what_they_were_rendered_by(tmp_path: Path) -> None:
+    own = onrecord.CapabilityOverride(tool_result=("text",))
+    with onrecord.connect(f"sqlite:///{tmp_path / 'log.db'}") as store:
+        for key, override in (("a", own), ("b", None), ("c", own)):
+            chat = store.conversation(key)
+            chat.user("Where is it?")
+            body = chat.request("openai-chat", model="gpt-5", capability_override=override)
+            sent = chat.record_request({"model": "gpt-5", **body}, api="openai-chat")
+            assert sent is not None
+        by_hand = store.conversation("by hand")
+        by_hand.record_request(
+            {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi"}]}, api="openai-chat"
+        )
+        digests = {e.key: e.sha256 for e in store.views.audit(type="request.sent")}
+        found = [
+            {each.key for each in store.views.in_force(capabilities=digests[key] or "")}
+            for key in ("a", "b")
+        ]
+        recipe = next(
+            happened.recipe
+            for each in store.get("a").events()
+            if isinstance(happened := each.event(), onrecord.RequestSent)
+        )
+    assert found == [{"a", "c"}, {"b"}]
+    assert digests["by hand"] is None
+    assert recipe is not None
+    plain = {"capabilities": recipe.options["capabilities"], "renderer": recipe.renderer}
+    canonical = json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
+    assert digests["a"] == hashlib.sha256(canonical).hexdigest()
