@@ -11,6 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from pydantic import ValidationError
+
 from onrecord.adapters.inputs.arguments import of_kind, text_given
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.lineage import keys_of
@@ -71,21 +73,30 @@ class StoreAccess:
         `via` is the command, the route or a word of yours. `which` is the conversation (its key, or its
         id), `asked` what a query was given, of which the names are recorded and a keyed digest,
         `entries` how many are shown, `actor` who reads. What cannot be recorded is warned of;
-        StorageUnavailable, and nothing may be shown, where the mode is "required".
+        StorageUnavailable, and nothing may be shown, where the mode is "required". InvalidInput says
+        which argument is wrong.
         """
         if self.mode == "off":
             return False
         given = {name: value for name, value in (asked or {}).items() if value is not None}
-        fact = AccessRead(
-            tenant=self._tenant,
-            conversation_id=None if which is None else self._id_of(which),
-            via=text_given("via", via)[:200],
-            asked=tuple(sorted(given)),
-            query=self._query(given) if given else None,
-            key_id=key_id,
-            entries=entries,
-            at=now(),
-        )
+        on = None if which is None else self._id_of(which)
+        try:
+            fact = AccessRead(
+                tenant=self._tenant,
+                conversation_id=on,
+                via=text_given("via", via),
+                asked=tuple(sorted(given)),
+                query=self._query(given) if given else None,
+                key_id=key_id,
+                entries=entries,
+                at=now(),
+            )
+        except ValidationError as error:
+            member = error.errors(include_url=False, include_input=False)[0]["loc"][0]
+            raise InvalidInput(
+                f"{member} is not as the access log takes it: texts have 1 to 200 characters, entries are "
+                "0 or more"
+            ) from None
         try:
             self._log.record(fact, actor or self._actor)
         except OnrecordError as error:

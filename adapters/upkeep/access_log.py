@@ -122,6 +122,13 @@ class ReadCounts:
         self._timer = timer
         self._begin()
 
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock, self._telling = threading.Lock(), threading.Lock()
+        self._counts = dict[str, int]()
+        self._minute = 0
+        self._waiting: threading.Timer | None = None
+
     def add(self, verb: str) -> None:
         """Count a read."""
         if self._process != os.getpid():
@@ -133,6 +140,10 @@ class ReadCounts:
 
     def flush(self) -> None:
         """Tell of what was counted; what cannot be recorded is warned of, and told of the next time."""
+        with self._telling:  # A store that is closed waits for the timer's.
+            self._tell()
+
+    def _tell(self) -> None:
         with self._lock:
             counts, at = self._counts, self._minute
             self._counts = {}
@@ -148,13 +159,6 @@ class ReadCounts:
         except OnrecordError as error:
             logger.warning("how often programs read could not be recorded: %s", error)
             self._take_back(counts, at)
-
-    def _begin(self) -> None:
-        self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._counts = dict[str, int]()
-        self._minute = 0
-        self._waiting: threading.Timer | None = None
 
     def _wait(self) -> None:
         """Tell of it when this minute is over; the lock is held."""

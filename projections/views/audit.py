@@ -40,6 +40,7 @@ from onrecord.domain.operators import (
     RetentionCleared,
     RetentionSet,
     decode_fact,
+    is_access,
     is_key,
     is_operators,
     operators_of,
@@ -326,7 +327,7 @@ def _fact(batch: EventBatch, event: RecordedEvent) -> OperatorsFact | None:
     """Return what an operator's event says; None for others.
 
     Whoever could write to one stream of operators could name any tenant in it: the stream says
-    whose it is. A server may tell of a key what nobody can read: that stops no audit, and `verify`
+    whose it is. Others tell of keys and of reads what nobody may be able to read: that stops no audit, and `verify`
     names it.
     """
     if not is_operators(event.type) or event.body is None:
@@ -334,7 +335,7 @@ def _fact(batch: EventBatch, event: RecordedEvent) -> OperatorsFact | None:
     try:
         fact = decode_fact(event.type, event.schema_version, event.body)
     except CorruptRecord:
-        if not is_key(event.conversation_id):
+        if not (is_key(event.conversation_id) or is_access(event.conversation_id)):
             raise
         return None
     return fact if operators_of(fact.tenant) == batch.tenant else None

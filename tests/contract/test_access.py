@@ -137,6 +137,10 @@ def test_entries_are_found_by_time(opens: Opens) -> None:
         store.access.entries(since=datetime(2026, 3, 3))
     with pytest.raises(InvalidInput, match="limit"):
         store.access.entries(limit=0)
+    with pytest.raises(InvalidInput, match="via"):
+        store.access.record("")
+    with pytest.raises(InvalidInput, match="entries"):
+        store.access.record("onrecord show", entries=-1)
 
 
 class Timers:

@@ -6,12 +6,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from uuid_utils.compat import uuid7
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.terminal.reads import CONVERSATION_COMMANDS, PAGE_COMMANDS
-from onrecord.adapters.upkeep.access_log import AccessLog
+from onrecord.adapters.upkeep.access_log import AccessLog, now
 from onrecord.domain.errors import StorageFull
-from onrecord.domain.operators import AccessFact
+from onrecord.domain.log import Append
+from onrecord.domain.new_events import Stamp, draft_fact
+from onrecord.domain.operators import (
+    AccessFact,
+    AccessRead,
+    access_id,
+    day_of,
+    operators_of,
+)
 from tests.adapters.cli.command import Command, in_process, url_of
 from tests.adapters.cli.test_cli_controls import names_of_commands
 
@@ -124,3 +134,21 @@ def test_a_mode_that_there_is_not_is_refused(
 ) -> None:
     monkeypatch.setenv("ONRECORD_ACCESS_LOG", "sometimes")
     assert "off, on, required" in command("conversations").err
+
+
+def test_an_entry_that_nobody_can_read_stops_no_list_and_verify_names_it(
+    command: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    command("show", "support/1")
+    with onrecord.connect(url_of(tmp_path)) as store:
+        backend, today = backend_of(store), access_id(store.tenant, day_of(now()))
+        stamp = Stamp(uuid7(), now(), b"0" * 16, operators_of(store.tenant), today, None)
+        fact = AccessRead(tenant=store.tenant, via="x", at=now())
+        broken = draft_fact(fact, stamp)._replace(body=b'{"tenant":7}')
+        backend.append([Append(operators_of(store.tenant), today, (broken,))])
+    listed = command("access", "--json")
+    assert [each["via"] for each in listed.documents] == ["onrecord show"]
+    assert "cannot be read" in caplog.text
+    audited = command("audit", "--json").document["entries"]
+    assert [each["type"] for each in audited].count("access.read") == 3
+    assert "this access cannot be read" in command("verify").out

@@ -18,7 +18,7 @@ CHAT = "/v1/conversations/support%2F4711"
 
 
 def said(service: Served) -> None:
-    done = service.ask("POST", f"{CHAT}/messages", {"text": "swordfish"}, key="writer")
+    done = service.ask("POST", f"{CHAT}/prompts", {"text": "swordfish"}, key="writer")
     assert done.status < 300, done.data
 
 
