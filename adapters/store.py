@@ -323,7 +323,7 @@ class Store:
 
         parts = self._backend, self.tenant, self._erasing
         who = partial(operator_name, default=self._actor)
-        return Of(*parts, who=who, id_of=self._opened, residue=self._residue)
+        return Of(*parts, who=who, id_of=self._opened, residue=self._residue, seals=self._seals)
 
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one."""

@@ -18,10 +18,8 @@ from onrecord.adapters.terminal.output import named, size
 from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
-    from onrecord.adapters.seals.proofs import LogProofs
-    from onrecord.adapters.settings import SealSettings
     from onrecord.adapters.transfer.evidence import Scope
-    from onrecord.domain.log import Backend, RecordedEvent
+    from onrecord.domain.log import RecordedEvent
 
 Seals = Annotated[
     list[str] | None,
@@ -79,10 +77,12 @@ def proof(
 
     Example: `onrecord proof --consistency 1204 5311 --shard 0`
     """
+    from onrecord.adapters.seals.store_seals import proofs_of
+
     if (consistency is None) == (key is None) or (key is None) != (event is None):
         raise typer.BadParameter("name a KEY and a VERSION, or --consistency OLD NEW")
     with opened(context, url) as store:
-        proofs = _proofs(backend_of(store), seals_given(seals, None, vkeys))
+        proofs = proofs_of(backend_of(store), seals_given(seals, None, vkeys))
         if consistency is not None:
             text = proofs.of(shard).consistency(*consistency).text()
         else:
@@ -123,7 +123,7 @@ def evidence(
 
     Example: `onrecord evidence --tenant --since 2026-03-03 --until 2026-03-04 --out march.evidence`
     """
-    from onrecord.adapters.seals.store_seals import sealer_of
+    from onrecord.adapters.seals.store_seals import proofs_of, sealer_of
     from onrecord.adapters.transfer.evidence import Evidence, ends_of
 
     if tenant == (key is not None):
@@ -137,7 +137,7 @@ def evidence(
         scope, ends = _scope(store, key, since, until), ends_of(backend)
         if seal:
             sealer_of(backend, sealing).seal()
-        bundle = Evidence(backend, _proofs(backend, sealing), scope, ends, partial)
+        bundle = Evidence(backend, proofs_of(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
         written = write_new_file(store, file, bundle.lines())
     if partial:
@@ -152,23 +152,6 @@ def evidence(
         output.sentence(
             f"The evidence is in {file}, {size(written)}: check it with onrecord-verify."
         )
-
-
-def _proofs(backend: Backend, sealing: SealSettings) -> LogProofs:
-    """Return what makes proofs of a log, from what the first place keeps."""
-    from onrecord.adapters.seals.places import place_at
-    from onrecord.adapters.seals.proofs import LogProofs
-    from onrecord.adapters.seals.store_seals import places_of
-    from onrecord.adapters.seals.trust import trusted_keys
-    from onrecord.domain.seals.checkpoint import log_id_of
-
-    place, keys = place_at(places_of(sealing)[0]), trusted_keys(sealing).keys
-    if not keys:
-        raise InvalidInput(
-            "no key is known: give the public one with --vkey or in ONRECORD_SEAL_VKEY; to seal, name "
-            "the file of the private one in ONRECORD_SEAL_KEY"
-        )
-    return LogProofs(place, log_id_of(backend.digest), keys)
 
 
 def _scope(store: Store, key: str | None, since: datetime | None, until: datetime | None) -> Scope:

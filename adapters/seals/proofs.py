@@ -5,8 +5,9 @@ Each proof is checked before it is handed out: where the log or the place was ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from onrecord.domain.seals.merkle import (
     root_by_inclusion,
 )
 from onrecord.domain.seals.notes import PublicKey
-from onrecord.domain.seals.tiles import subtrees_in
+from onrecord.domain.seals.tiles import Tile, subtrees_in
 from onrecord.projections.verification.verification import commitment_faults
 
 _TILES: Final = 64
@@ -55,13 +56,36 @@ class ConsistencyProof(NamedTuple):
 
 
 class ShardProofs:
-    """Makes the proofs of a shard, under the last checkpoint that its place has now."""
+    """Makes the proofs of a shard under a checkpoint: the last one that its place has now, or an earlier one."""
 
-    def __init__(self, seals: ShardSeals) -> None:
-        """Read the last checkpoint, which `last` is: None where the shard was never sealed."""
+    def __init__(
+        self,
+        seals: ShardSeals,
+        last: SealedCheckpoint | None,
+        tile: Callable[[Tile], bytes] | None = None,
+    ) -> None:
+        """Prove under the checkpoint `last`, which is None where the shard was never sealed."""
         self.seals = seals
-        self.last: Final = seals.last()
-        self._tile = lru_cache(maxsize=_TILES)(seals.tile)
+        self.last: Final = last
+        self._tile = tile or lru_cache(maxsize=_TILES)(seals.tile)
+
+    @cached_property
+    def sizes(self) -> Sequence[int]:
+        """The sizes of all checkpoints at the place, the smallest first: they are listed once."""
+        return self.seals.sizes()
+
+    def covering(self, position: int) -> ShardProofs:
+        """Return what proves under the first checkpoint that covers a position, which stays the same one.
+
+        InvalidInput where none does.
+        """
+        if position > self.size:
+            raise self._unsealed(position)
+        at = bisect_left(self.sizes, position)
+        size = self.sizes[at] if at < len(self.sizes) else self.size
+        earlier = ShardProofs(self.seals, self._at(size), self._tile)
+        earlier.sizes = self.sizes
+        return earlier
 
     @property
     def size(self) -> int:
@@ -75,10 +99,7 @@ class ShardProofs:
         that was sealed.
         """
         if self.last is None or event.position > self.size:
-            raise InvalidInput(
-                f"event {event.position:,} of shard {event.shard} is not sealed yet: the last checkpoint at "
-                f"{self.seals.place} covers {counted(self.size, 'event')}"
-            )
+            raise self._unsealed(event.position)
         for fault in commitment_faults(event):
             raise CorruptRecord(f"event {event.position} of shard {event.shard}: {fault.why}")
         index, checkpoint = event.position - 1, self.last.checkpoint
@@ -113,6 +134,12 @@ class ShardProofs:
             )
         return sealed
 
+    def _unsealed(self, position: int) -> InvalidInput:
+        return InvalidInput(
+            f"event {position:,} of shard {self.seals.shard} is not sealed yet: the last checkpoint at "
+            f"{self.seals.place} covers {counted(self.size, 'event')}"
+        )
+
     def _subtrees(self, size: int) -> Subtrees:
         return subtrees_in(size, self._tile)
 
@@ -130,5 +157,12 @@ class LogProofs:
     def of(self, shard: int) -> ShardProofs:
         """Return what makes the proofs of a shard; its last checkpoint is read once."""
         if shard not in self._shards:
-            self._shards[shard] = ShardProofs(ShardSeals(self.place, self.log_id, shard, self.keys))
+            seals = ShardSeals(self.place, self.log_id, shard, self.keys)
+            self._shards[shard] = ShardProofs(seals, seals.last())
         return self._shards[shard]
+
+    def covering(self, shard: int, position: int) -> LogProofs:
+        """Return the proofs of a shard alone, as `ShardProofs.covering` has it."""
+        earlier = LogProofs(self.place, self.log_id, self.keys)
+        earlier._shards[shard] = self.of(shard).covering(position)
+        return earlier

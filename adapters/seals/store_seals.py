@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
+    from onrecord.adapters.seals.proofs import LogProofs
     from onrecord.adapters.seals.sealing import Sealer
     from onrecord.adapters.settings import SealSettings
     from onrecord.domain.log import Backend
@@ -150,6 +151,25 @@ def sealer_of(backend: Backend, settings: SealSettings) -> Sealer:
     key = signing_key(settings, log_id_of(backend.digest))
     places = [place_at(each) for each in places_of(settings)]
     return Sealer(backend, key, places, earlier=pinned_keys(settings))
+
+
+def proofs_of(backend: Backend, settings: SealSettings) -> LogProofs:
+    """Return what makes proofs of a log, from what the first place keeps.
+
+    InvalidInput where no place is named, or no key is known.
+    """
+    from onrecord.adapters.seals.places import place_at
+    from onrecord.adapters.seals.proofs import LogProofs
+    from onrecord.adapters.seals.trust import trusted_keys
+    from onrecord.domain.seals.checkpoint import log_id_of
+
+    place, keys = place_at(places_of(settings)[0]), trusted_keys(settings).keys
+    if not keys:
+        raise InvalidInput(
+            "no key is known: give the public one with --vkey or in ONRECORD_SEAL_VKEY; to seal, name "
+            "the file of the private one in ONRECORD_SEAL_KEY"
+        )
+    return LogProofs(place, log_id_of(backend.digest), keys)
 
 
 def must_see_all(backend: Backend) -> None:

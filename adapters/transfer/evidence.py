@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
@@ -73,6 +73,8 @@ class Scope:
 class Evidence:
     """Writes one bundle of a log, as the log stood when `ends` was read: the last position of each shard.
 
+    A shard that is not in `ends` counts as empty.
+
     What the last checkpoint does not cover is refused, InvalidInput, or left out where it is `partial`.
     CorruptRecord where the log is not what was sealed, or a document is missing.
     """
@@ -132,14 +134,14 @@ class Evidence:
         proofs = self.proofs.of(shard)
         if proofs.last is None:
             return []
-        sizes = proofs.seals.sizes()
+        sizes = proofs.sizes
         before, behind = self._around(proofs, sizes)
         places = {place for place in (before, behind) if 0 <= place < len(sizes)}
         shown = {sizes[place] for place in places if 0 < sizes[place] < proofs.size}
         earlier = [proofs.seals.at(size) for size in sorted(shown)]
         return [*(each for each in earlier if each is not None), proofs.last]
 
-    def _around(self, proofs: ShardProofs, sizes: list[int]) -> tuple[int, int]:
+    def _around(self, proofs: ShardProofs, sizes: Sequence[int]) -> tuple[int, int]:
         """Return which checkpoint is the last before what is shown, and which is the first behind it."""
         if self.scope.conversation_id is not None:
             first = next(self.backend.read(self.scope.conversation_id, limit=1), None)
@@ -286,7 +288,7 @@ class Evidence:
         for number in itertools.count():
             stream = erasure_id(self.scope.tenant, conversation_id, number)
             first = next(self.backend.read(stream, limit=1), None)
-            if first is None or first.position > self.ends[first.shard]:
+            if first is None or first.position > self.ends.get(first.shard, 0):
                 return
             yield stream
 
@@ -295,7 +297,7 @@ class Evidence:
 
         What came after this was begun is none of it. InvalidInput where nothing may be left out.
         """
-        if event.position > self.ends[event.shard]:
+        if event.position > self.ends.get(event.shard, 0):
             return False
         is_covered = event.position <= self.proofs.of(event.shard).size
         if not is_covered and not self.partial:

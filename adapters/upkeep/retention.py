@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -32,7 +33,9 @@ from onrecord.projections.retention.retention_records import RetentionEntry
 
 if TYPE_CHECKING:
     from onrecord.adapters.seals.places import Place
+    from onrecord.adapters.seals.store_seals import StoreSeals
     from onrecord.adapters.storage.eventsourcing.operators import Operators
+    from onrecord.adapters.upkeep.archived_evidence import ArchivedEvidence
 
 logger = logging.getLogger("onrecord")
 
@@ -55,14 +58,16 @@ class StoreRetention:
         who: Callable[[str | None], str],
         id_of: Callable[[str | UUID], UUID],
         residue: Callable[[], tuple[str, ...]],
+        seals: StoreSeals | None = None,
     ) -> None:
-        """Keep the conversations of a tenant; `id_of` finds one, `who` says who acts."""
+        """Keep the conversations of a tenant; `id_of` finds one, `who` says who acts, `seals` seal the log."""
         self._backend = backend
         self._tenant = tenant
         self._erasing = erasing
         self._who = who
         self._id_of = id_of
         self._residue = residue
+        self._seals = seals
         self._classes = RetentionClasses(backend, tenant)
 
     def place_hold(
@@ -222,17 +227,19 @@ class StoreRetention:
         """Archive and erase the conversations whose retention class has run out; return how many.
 
         `archive` is the URL of the place that keeps the archives, a folder or what fsspec reaches; None
-        writes none. `writer` gives the bytes of an archive: those of an export, unless it is given. An
-        archive is read back before anything is erased, and each event is checked while it is archived: a
-        conversation that is damaged is left alone. The reason of an erasure is its class and rule, and
-        where its archive is. It is for a schedule: it may be stopped at any moment, and run again.
+        writes none. `writer` gives the bytes of an archive. Without one they are an evidence bundle where
+        the log is sealed, and else an export. An archive is read back before anything is erased, and each
+        event is checked while it is archived: a conversation that is damaged is left alone, and so is one
+        whose bundle does not prove it, or whose last event is not sealed. The reason of an erasure is its
+        class and rule, and where its archive is. It is for a schedule: it may be stopped at any moment, and
+        run again. Errors as `Store.seal` too, where the log is sealed.
         """
         from onrecord.adapters.seals.places import place_at
 
         who = self._who(actor)
         place = None if archive is None else place_at(text_given("an archive", archive))
         self._erasing.must_be_allowed()
-        kept = None if place is None else partial(self._archived, place, writer, who)
+        kept = None if place is None else self._archiving(place, writer, who)
         reason = partial(_class_reason, place)
         return self._disposed(self.due(expired=True, progress=progress), who, reason, kept, each)
 
@@ -275,13 +282,28 @@ class StoreRetention:
             return replace(one, hold=hold_on(self._backend, self._tenant, one.conversation_id))
         return replace(one, events=events, is_erased=True)
 
+    def _archiving(
+        self, place: Place, writer: ArchiveWriter | None, who: str
+    ) -> Callable[[Disposition], Disposition]:
+        from onrecord.adapters.upkeep.archived_evidence import evidence_of
+
+        sealed = None if writer else evidence_of(self._backend, self._tenant, self._seals)
+        return partial(self._archived, place, writer, sealed, who)
+
     def _archived(
-        self, place: Place, writer: ArchiveWriter | None, who: str, one: Disposition
+        self,
+        place: Place,
+        writer: ArchiveWriter | None,
+        evidence: ArchivedEvidence | None,
+        who: str,
+        one: Disposition,
     ) -> Disposition:
         subject = self._subject(one, who)
         try:
-            kept = archive(place, subject, partial(self._pieces, writer, one))
-        except CorruptRecord as error:
+            kept = archive(place, subject, partial(self._pieces, writer, evidence, one))
+            if evidence is not None:
+                evidence.must_hold(place, kept, one.conversation_id, one.events)
+        except (CorruptRecord, InvalidInput) as error:
             logger.warning(
                 "%s is not erased, for it is not archived: %s", one.conversation_id, error
             )
@@ -303,16 +325,21 @@ class StoreRetention:
             archived_at=timestamp(self._backend.clock()),
         )
 
-    def _pieces(self, writer: ArchiveWriter | None, one: Disposition) -> Iterable[bytes]:
+    def _pieces(
+        self, writer: ArchiveWriter | None, evidence: ArchivedEvidence | None, one: Disposition
+    ) -> Iterable[bytes]:
         """Return the bytes of an archive; CorruptRecord where an event of it is damaged."""
         from onrecord.adapters.transfer.export import export
 
-        if writer is None:
-            return export(self._backend, one.conversation_id, one.key)
-        # Whoever else writes it may not look at the bytes: an erasure would take the only sign away.
-        for _ in export(self._backend, one.conversation_id, one.key):
-            pass
-        return writer(one.conversation_id, one.key)
+        exported = export(self._backend, one.conversation_id, one.key)
+        if evidence is not None:
+            deque(exported, maxlen=0)
+            return evidence.lines(one.conversation_id, one.events)
+        if writer is not None:
+            # Whoever else writes it may not look at the bytes: an erasure would take the only sign away.
+            deque(exported, maxlen=0)
+            return writer(one.conversation_id, one.key)
+        return exported
 
     def _hold(self, id_: UUID) -> HoldEntry:
         entry = hold_entry(self._backend.read(id_), operators_of(self._tenant))
