@@ -40,7 +40,7 @@ WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)
 CITUS ?= ../shared/citus
 
 EXTRAS := a2a ag2 agent-framework anthropic bedrock bpmn encryption gemini http kms langgraph mcp metrics ollama openai \
-	openai-agents otel postgres pydantic-ai redis reports seals serve
+	openai-agents otel postgres pydantic-ai redis reports seals serve timestamps
 
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin

@@ -36,12 +36,16 @@ class SealSettings:
 
     `places` are folders and URLs (`ONRECORD_SEALS`), which may hold passwords: `repr` does not show
     them. `key` is the file of the private key (`ONRECORD_SEAL_KEY`), `public_keys` are those that are
-    trusted, as `onrecord seal-key` prints them (`ONRECORD_SEAL_VKEY`).
+    trusted, as `onrecord seal-key` prints them (`ONRECORD_SEAL_VKEY`). `timestamps` is the URL of an
+    authority that says when a checkpoint was there (`ONRECORD_TIMESTAMPS`), and `authority` a PEM file with
+    the certificates by which that is believed.
     """
 
     places: tuple[str, ...] = field(default=(), repr=False)
     key: Path | None = None
     public_keys: tuple[str, ...] = ()
+    timestamps: str | None = field(default=None, repr=False)
+    authority: Path | None = None
 
     @property
     def can_sign(self) -> bool:
@@ -96,6 +100,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
             places=tuple(environment.get("ONRECORD_SEALS", "").split()),
             key=_path(environment.get("ONRECORD_SEAL_KEY")),
             public_keys=tuple(environment.get("ONRECORD_SEAL_VKEY", "").split()),
+            timestamps=environment.get("ONRECORD_TIMESTAMPS") or None,
         ),
         policy=environment.get("ONRECORD_POLICY") or None,
         deployment=environment.get("ONRECORD_DEPLOYMENT") or None,
@@ -147,6 +152,7 @@ def seals_given(
     places: str | Sequence[str] | None,
     key: str | os.PathLike[str] | None,
     public_keys: str | Sequence[str] | None,
+    authority: str | os.PathLike[str] | None = None,
 ) -> SealSettings:
     """Return how a log is sealed; what is None is as the environment has it.
 
@@ -158,9 +164,11 @@ def seals_given(
             known.places if places is None else _words("seals", places),
             known.key if key is None else Path(key),
             known.public_keys if public_keys is None else _words("seal_vkey", public_keys),
+            known.timestamps,
+            None if authority is None else Path(authority),
         )
     except TypeError:
-        raise InvalidInput("seal_key is the path of a file") from None
+        raise InvalidInput("seal_key and authority are paths of files") from None
 
 
 def _words(name: str, words: str | Sequence[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
@@ -227,6 +228,7 @@ class Store:
         views: bool = False,
         seals: str | Sequence[str] | None = None,
         vkeys: str | Sequence[str] | None = None,
+        authority: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Verified:
         """Check that what is stored is what was committed to, and say what does not hold.
@@ -234,7 +236,8 @@ class Store:
         Of a conversation (its key, or its id), else of the whole store, all tenants of it: events,
         heads, keys, documents, erasures, and what belongs to none. The log must still have `roots`
         that were written down, and what is sealed at places, the URLs `seals` (else
-        `$ONRECORD_SEALS`), under the public keys `vkeys` (docs/verify.md). InvalidInput where
+        `$ONRECORD_SEALS`), under the public keys `vkeys` (docs/verify.md). `authority` is a PEM file with the
+        certificates of the timestamp authority that is believed. InvalidInput where
         those are given of a conversation. A role that is bound to a tenant does not see all
         positions: it can check conversations only. `views` compares the rows of the maintained
         views too with what the events come to.
@@ -244,9 +247,9 @@ class Store:
         from onrecord.adapters.upkeep.verifying_views import with_views
 
         conversation_id = None if which is None else self._id(which)
-        if which is not None and not (seals is None and vkeys is None):
+        if which is not None and not (seals is None and vkeys is None and authority is None):
             raise InvalidInput("a seal is a shard's: verify the whole store, or leave it out")
-        report, sealing = progress or no_progress, seals_given(seals, None, vkeys)
+        report, sealing = progress or no_progress, seals_given(seals, None, vkeys, authority)
         verified = verify_store(
             self._backend, self.tenant, conversation_id, roots, sealing, progress=report
         )

@@ -211,6 +211,7 @@ class AsyncStore:
         views: bool = False,
         seals: str | Sequence[str] | None = None,
         vkeys: str | Sequence[str] | None = None,
+        authority: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Verified:
         """Check that what is stored is what was committed to, as `Store.verify` does.
@@ -225,6 +226,7 @@ class AsyncStore:
                 views=views,
                 seals=seals,
                 vkeys=vkeys,
+                authority=authority,
                 progress=progress,
             )
         )

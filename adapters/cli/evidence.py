@@ -123,7 +123,7 @@ def evidence(
 
     Example: `onrecord evidence --tenant --since 2026-03-03 --until 2026-03-04 --out march.evidence`
     """
-    from onrecord.adapters.seals.store_seals import proofs_of, sealer_of
+    from onrecord.adapters.seals.store_seals import UNSTAMPED, proofs_of, sealer_of
     from onrecord.adapters.transfer.evidence import Evidence, ends_of
 
     if tenant == (key is not None):
@@ -136,7 +136,10 @@ def evidence(
         backend, sealing = backend_of(store), seals_given(seals, None, vkeys)
         scope, ends = _scope(store, key, since, until), ends_of(backend)
         if seal:
-            sealer_of(backend, sealing).seal()
+            sealer = sealer_of(backend, sealing)
+            sealer.seal()
+            if sealer.unstamped:
+                output.note(f"onrecord: {UNSTAMPED}: {sealer.unstamped}")
         bundle = Evidence(backend, proofs_of(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
         written = write_new_file(store, file, bundle.lines())

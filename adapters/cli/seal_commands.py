@@ -12,13 +12,22 @@ from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
+
+Authority = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Believe timestamps by the certificates in this PEM file.",
+        show_default=False,
+    ),
+]
 
 _SIZES: Final = 8
 """How many sizes a message lists."""
@@ -92,23 +101,29 @@ def checkpoint(
         int | None,
         typer.Option(min=0, metavar="SIZE", help="The one of this size.", show_default="the last"),
     ] = None,
+    authority: Authority = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a checkpoint as it was signed: a note after C2SP, which others' tools verify.
 
     It is read from the first place that `ONRECORD_SEALS` names and that has it. Its signature is checked with the
-    keys of `ONRECORD_SEAL_VKEY`, else with the public key of the one in `ONRECORD_SEAL_KEY`.
+    keys of `ONRECORD_SEAL_VKEY`, else with the public key of the one in `ONRECORD_SEAL_KEY`. With `--authority`
+    standard error says when the timestamp beside it was made; exit code 1 where there is none that holds.
 
     Example: `onrecord checkpoint --at 1204`
     """
     with opened(context, url) as store:
         log_id = _log_id(store)
-    found = _found(log_id, shard, at)
+    sealed, seals = _found(log_id, shard, at)
+    stamped_at = None if authority is None else _stamped_at(sealed, seals, authority)
     if as_json:
-        output.json_line(_document(*found) | {"note": found[0].note.decode()})
+        note, document = sealed.note.decode(), _document(sealed, [str(seals.place)])
+        output.json_line(document | {"note": note, "stamped_at": stamped_at})
     else:
-        output.raw(found[0].note)
+        output.raw(sealed.note)
+        if stamped_at is not None:
+            output.note(f"An authority saw it at {stamped_at}.")
     if not settings().seals.public_keys:
         output.note(
             "onrecord: checked with the public key of the private key, not with one that was written "
@@ -116,8 +131,21 @@ def checkpoint(
         )
 
 
-def _found(log_id: UUID, shard: int, size: int | None) -> tuple[SealedCheckpoint, list[str]]:
-    """Return a checkpoint, and the place that has it; InvalidInput where none has."""
+def _stamped_at(sealed: SealedCheckpoint, seals: ShardSeals, authority: Path) -> str:
+    """Return when an authority saw a checkpoint; InvalidInput where it has no timestamp."""
+    from onrecord.adapters.seals.timestamps import TrustedAuthority
+
+    response = seals.timestamp(sealed.checkpoint.size)
+    if response is None:
+        raise InvalidInput(f"the checkpoint has no timestamp at {seals.place}")
+    try:
+        return timestamp(TrustedAuthority(authority).stamped_at(response, sealed.note))
+    except CorruptRecord as exc:
+        raise CorruptRecord(f"the timestamp of the checkpoint at {seals.place}: {exc}") from None
+
+
+def _found(log_id: UUID, shard: int, size: int | None) -> tuple[SealedCheckpoint, ShardSeals]:
+    """Return a checkpoint, and the seals of the place that has it; InvalidInput where none has."""
     from onrecord.adapters.seals.checkpoints import ShardSeals
     from onrecord.adapters.seals.places import place_at
     from onrecord.adapters.seals.store_seals import places_of
@@ -128,7 +156,7 @@ def _found(log_id: UUID, shard: int, size: int | None) -> tuple[SealedCheckpoint
     for seals in kept:
         sealed = seals.last() if size is None else seals.at(size)
         if sealed is not None:
-            return sealed, [str(seals.place)]
+            return sealed, seals
     if size is None:
         raise InvalidInput(f"no checkpoint of shard {shard} is there: `onrecord seal` makes one")
     raise InvalidInput(

@@ -14,6 +14,7 @@ import typer
 from onrecord.adapters import app
 from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, opened, time_given
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
+from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
@@ -248,6 +249,7 @@ def verify(
             show_default="$ONRECORD_SEAL_VKEY, else that of $ONRECORD_SEAL_KEY",
         ),
     ] = None,
+    authority: Authority = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -276,6 +278,7 @@ def verify(
                 views=views,
                 seals=seals or None,
                 vkeys=vkey or None,
+                authority=authority,
                 progress=progress,
             )
         doubts = clock_doubts(backend_of(store))

@@ -4,6 +4,7 @@
 
     <log id>/<shard>/checkpoint              the last one, a signed note
     <log id>/<shard>/checkpoints/<size>      each one, the size in 20 digits
+    <log id>/<shard>/checkpoints/<size>.tsr  when an authority saw it, where one was asked (RFC 3161)
     <log id>/<shard>/tile/<level>/<number>   the tiles, as C2SP's tlog-tiles has them
 
 Without the list of checkpoints this is a log that any reader of C2SP's tiles reads.
@@ -18,6 +19,7 @@ from uuid import UUID
 
 from onrecord.adapters.seals.places import Place
 from onrecord.adapters.seals.signing import verified
+from onrecord.adapters.seals.timestamps import LARGEST as LARGEST_TIMESTAMP
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.seals.checkpoint import Checkpoint, origin_of, parse_checkpoint
 from onrecord.domain.seals.merkle import HASH_SIZE
@@ -27,6 +29,7 @@ from onrecord.domain.seals.tiles import WIDTH, Tile, hashes_of, tile_in
 _LAST: Final = "checkpoint"
 _EACH: Final = "checkpoints"
 _DIGITS: Final = 20
+_STAMPED: Final = ".tsr"
 _TILE: Final = WIDTH * HASH_SIZE
 _NAME: Final = re.compile(rf"[0-9]{{{_DIGITS}}}")
 
@@ -58,6 +61,15 @@ class ShardSeals:
         """Return the sizes of all checkpoints, the smallest first; no checkpoint is read."""
         names = self.place.names(f"{self._folder}/{_EACH}")
         return [int(name) for name in names if _NAME.fullmatch(name)]
+
+    def stamped(self) -> set[int]:
+        """Return the sizes of the checkpoints beside which an authority's answer is kept."""
+        names = self.place.names(f"{self._folder}/{_EACH}")
+        return {
+            int(size)
+            for size, point, ending in (name.partition(".") for name in names)
+            if f"{point}{ending}" == _STAMPED and _NAME.fullmatch(size)
+        }
 
     def at(self, size: int) -> SealedCheckpoint | None:
         """Return the checkpoint of a size, or None; CorruptRecord where it is not ours, or not signed."""
@@ -96,6 +108,18 @@ class ShardSeals:
                 return there
             raise
         return sealed
+
+    def timestamp(self, size: int) -> bytes | None:
+        """Return what an authority answered on the checkpoint of a size, or None; nothing is checked."""
+        return self.place.read(f"{self._folder}/{_EACH}/{_name(size)}{_STAMPED}", LARGEST_TIMESTAMP)
+
+    def add_timestamp(self, size: int, response: bytes) -> None:
+        """Keep what an authority answered, unless somebody who was quicker did."""
+        try:
+            self.place.create(f"{self._folder}/{_EACH}/{_name(size)}{_STAMPED}", response)
+        except CorruptRecord:
+            if self.timestamp(size) is None:
+                raise
 
     def leaves(self, size: int) -> Iterator[bytes]:
         """Yield the leaves of the tree of a size as the tiles have them, read a tile at a time."""

@@ -8,14 +8,15 @@ anything is written, the places must agree: what one has goes on from what anoth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
 from onrecord.adapters.seals.places import Place
 from onrecord.adapters.seals.signing import signed
-from onrecord.domain.errors import CorruptRecord, counted
+from onrecord.adapters.seals.timestamps import Authority
+from onrecord.domain.errors import CorruptRecord, NotInstalled, StorageUnavailable, counted
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.seals.checkpoint import Checkpoint, log_id_of
 from onrecord.domain.seals.merkle import EMPTY
@@ -39,13 +40,19 @@ class Sealer:
         places: Sequence[Place],
         *,
         earlier: Sequence[PublicKey] = (),
+        authority: Authority | None = None,
     ) -> None:
-        """Seal with a key; `earlier` are keys whose checkpoints may be there already."""
+        """Seal with a key; `earlier` are keys whose checkpoints may be there already.
+
+        `authority` says when it saw a checkpoint. Where it does not, `unstamped` says why after a seal.
+        """
         self._backend = backend
         self._key = key
         self._places = places
         self._keys = (key.public, *earlier)
         self._log_id = log_id_of(backend.digest)
+        self._authority = authority
+        self.unstamped: str = ""
 
     def seal(self) -> list[SealedCheckpoint]:
         """Seal what each shard has now, at each place, and return the checkpoints.
@@ -56,7 +63,11 @@ class Sealer:
         before = {last.shard: self._last_at_places(last.shard) for last in self._backend.cursors()}
         # The ends are read behind the checkpoints: another process may append and seal meanwhile.
         ends = [last for last in self._backend.cursors() if last.shard in before]
-        return [sealed for last in ends for sealed in self._sealed(last, before[last.shard])]
+        checkpoints = [sealed for last in ends for sealed in self._sealed(last, before[last.shard])]
+        if self._authority is not None:
+            places = (seals for last in ends for seals, _ in before[last.shard])
+            self.unstamped = _stamped(places, self._authority)
+        return checkpoints
 
     def _last_at_places(self, shard: int) -> _LastAtPlaces:
         shards = [ShardSeals(place, self._log_id, shard, self._keys) for place in self._places]
@@ -181,6 +192,25 @@ class Sealer:
             self._backend.clock(),
         )
         return SealedCheckpoint(checkpoint, signed(checkpoint.text(), self._key).encode())
+
+
+def _stamped(places: Iterable[ShardSeals], authority: Authority) -> str:
+    """Have the last checkpoint at each place stamped, unless it is; return why one is not.
+
+    An older one that was missed needs none: the last one goes on from it.
+    """
+    responses = dict[bytes, bytes]()
+    for seals in places:
+        last = seals.last()
+        if last is None or seals.timestamp(last.checkpoint.size) is not None:
+            continue
+        try:
+            response = responses.get(last.note) or authority.stamp(last.note)
+        except (StorageUnavailable, NotInstalled) as exc:
+            return f"{exc}"
+        responses[last.note] = response
+        seals.add_timestamp(last.checkpoint.size, response)
+    return ""
 
 
 def _cut(last: Cursor, size: int, place: Place) -> CorruptRecord:

@@ -35,6 +35,8 @@ logger = logging.getLogger("onrecord")
 EVENTS: Final = 1_000
 """After how many events an embedded store seals what it has."""
 
+UNSTAMPED: Final = "what was sealed has no timestamp, which the next seal asks for again"
+
 
 class StoreSeals:
     """The seals of one backend, whatever stores share it. Safe for threads, and made anew in a fork."""
@@ -57,6 +59,7 @@ class StoreSeals:
         self._reached: int = 0
         self._due: int | None = None
         self._failure: str = ""
+        self._unstamped: str = ""
         self._turn = threading.Lock()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -67,7 +70,11 @@ class StoreSeals:
         The key is read from its file each time: so a new one needs no new start.
         """
         with self._turn:
-            sealed = sealer_of(self._backend, self.settings).seal()
+            sealer = sealer_of(self._backend, self.settings)
+            sealed = sealer.seal()
+        if sealer.unstamped and sealer.unstamped != self._unstamped:
+            logger.warning("%s: %s", UNSTAMPED, sealer.unstamped)
+        self._unstamped = sealer.unstamped
         self.sealed = sum(each.checkpoint.size for each in sealed)
         self._due = self.sealed + self._events
         return sealed
@@ -139,18 +146,20 @@ begin_anew_in_children(_ALL)
 def sealer_of(backend: Backend, settings: SealSettings) -> Sealer:
     """Return what seals a log as settings say.
 
-    InvalidInput where no place or no key is named, or the key is of another log; StorageReadOnly for
-    a role that does not see all events.
+    InvalidInput where no place or no key is named, or the key is of another log, or the timestamp
+    authority has no URL of HTTP; StorageReadOnly for a role that does not see all events.
     """
     from onrecord.adapters.seals.places import place_at
     from onrecord.adapters.seals.sealing import Sealer
+    from onrecord.adapters.seals.timestamps import TimestampAuthority
     from onrecord.adapters.seals.trust import pinned_keys
     from onrecord.domain.seals.checkpoint import log_id_of
 
     must_see_all(backend)
     key = signing_key(settings, log_id_of(backend.digest))
     places = [place_at(each) for each in places_of(settings)]
-    return Sealer(backend, key, places, earlier=pinned_keys(settings))
+    authority = None if settings.timestamps is None else TimestampAuthority(settings.timestamps)
+    return Sealer(backend, key, places, earlier=pinned_keys(settings), authority=authority)
 
 
 def proofs_of(backend: Backend, settings: SealSettings) -> LogProofs:

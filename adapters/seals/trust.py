@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onrecord.adapters.seals.key_files import read_key_file
 from onrecord.adapters.seals.places import Place, place_at
+from onrecord.adapters.seals.timestamps import TrustedAuthority
 from onrecord.domain.seals.notes import PublicKey, parse_public_key
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ class TrustedKeys(NamedTuple):
 
 
 class Seals(NamedTuple):
-    """The places where seals of a log are looked for, and the keys that are believed."""
+    """The places where seals of a log are looked for, and the keys and the timestamps that are believed."""
 
     places: tuple[Place, ...] = ()
     trusted: TrustedKeys = TrustedKeys()
+    authority: TrustedAuthority | None = None
 
 
 NO_SEALS: Final = Seals()
@@ -36,10 +38,11 @@ NO_SEALS: Final = Seals()
 def seals_of(known: SealSettings) -> Seals:
     """Return where to look for seals, and whom to believe.
 
-    InvalidInput for an URL of no place, and for a text or a file that holds no key.
+    InvalidInput for an URL of no place, and for a text or a file that holds no key or no certificate.
     """
     found = tuple(place_at(url) for url in dict.fromkeys(known.places))
-    return Seals(found, trusted_keys(known)) if found else NO_SEALS
+    authority = None if known.authority is None else TrustedAuthority(known.authority)
+    return Seals(found, trusted_keys(known), authority) if found else NO_SEALS
 
 
 def trusted_keys(known: SealSettings) -> TrustedKeys:

@@ -49,7 +49,10 @@ def sealed_line(seal: VerifiedSeal) -> str:
     if seal.largest > seal.size:
         ends = f"{seal.size:,} of {seal.largest:,} sealed at {seal.place}{when}"
         return f"shard {seal.shard} holds up to {ends}"
-    return f"shard {seal.shard} is sealed to {seal.size:,} at {seal.place}{when}, {seal.pending:,} not yet"
+    sealed = f"shard {seal.shard} is sealed to {seal.size:,} at {seal.place}{when}, {seal.pending:,} not yet"
+    if seal.stamped_at is None:
+        return sealed
+    return f"{sealed}; an authority saw {seal.stamped:,} of them at {timestamp(seal.stamped_at)}"
 
 
 def _summary(verified: Verified) -> str:
@@ -87,8 +90,11 @@ def verified_document(verified: Verified) -> dict[str, object]:
 
 
 def _seal_document(seal: VerifiedSeal) -> dict[str, object]:
-    sealed_at = None if seal.sealed_at is None else timestamp(seal.sealed_at)
-    document = asdict(seal) | {"sealed_at": sealed_at, "keys": list(seal.keys)}
+    times = {
+        name: None if time is None else timestamp(time)
+        for name, time in (("sealed_at", seal.sealed_at), ("stamped_at", seal.stamped_at))
+    }
+    document = asdict(seal) | times | {"keys": list(seal.keys)}
     checked, pinned = document.pop("is_checked"), document.pop("is_pinned")
     return {**document, "pinned": pinned, "checked": checked}
 

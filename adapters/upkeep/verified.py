@@ -30,7 +30,9 @@ class VerifiedSeal:
     that is there, which is more where the log was changed. `sealed_at` is when it was made, in
     microseconds since 1970-01-01 UTC, None where there is none. `checkpoints` is how many the log
     still has, `keys` the public keys that signed them, and `is_pinned` whether somebody named those keys.
-    `is_checked` is false where the place could not be read, or no key is known.
+    `is_checked` is false where the place could not be read, or no key is known. `stamped` is the size of
+    the largest checkpoint that an authority's timestamp is of, as far as its certificates were named, and
+    `stamped_at` that time.
     """
 
     shard: int
@@ -43,6 +45,8 @@ class VerifiedSeal:
     is_pinned: bool
     is_checked: bool
     largest: int = 0
+    stamped: int = 0
+    stamped_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

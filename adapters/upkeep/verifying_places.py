@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
+from onrecord.adapters.seals.timestamps import TrustedAuthority
 from onrecord.adapters.seals.trust import TrustedKeys
 from onrecord.adapters.upkeep.verified import VerifiedSeal
 from onrecord.domain.errors import CorruptRecord, StorageUnavailable, counted
@@ -35,7 +36,13 @@ class _TileFault(NamedTuple):
 class ShardAtPlace:
     """What one place keeps of one shard, and what is wrong with it."""
 
-    def __init__(self, seals: ShardSeals, trusted: TrustedKeys, unreadable: str) -> None:
+    def __init__(
+        self,
+        seals: ShardSeals,
+        trusted: TrustedKeys,
+        unreadable: str,
+        authority: TrustedAuthority | None = None,
+    ) -> None:
         """List what is there, unless it is said already why it cannot be read."""
         self.seals = seals
         self.faults: dict[str, None] = {}
@@ -44,7 +51,11 @@ class ShardAtPlace:
         self.until = NOTHING
         """The size of the largest checkpoint that is believed."""
         self._newest = NOTHING
+        self.stamped: set[int] = set()
+        """The sizes of the checkpoints that have timestamps, which hold where `authority` is named."""
         self._trusted = trusted
+        self._authority = authority
+        self._stamp: tuple[int, int | None] = 0, None
         self._last: SealedCheckpoint | None = None
         self._largest: SealedCheckpoint | None = None
         self._held: SealedCheckpoint | None = None
@@ -59,6 +70,7 @@ class ShardAtPlace:
         """List the checkpoints, and read the last one: it comes after the one of its size."""
         with self._noting():
             self.sizes = set(self.seals.sizes())
+            self.stamped = self.seals.stamped()
         self._newest = max(self.sizes, default=NOTHING)
         with self._noting():
             self._last = self.seals.last()
@@ -89,11 +101,28 @@ class ShardAtPlace:
             return
         self._held = sealed
         self._count += 1
+        with self._noting():
+            self._compare_timestamp(sealed)
         signatures = parse_note(sealed.note).signatures
         signed_by = {(each.name, each.key_id) for each in signatures}
         for key in self._trusted.keys:
             if (key.name, key.key_id) in signed_by:
                 self._keys[f"{key}"] = None
+
+    def _compare_timestamp(self, sealed: SealedCheckpoint) -> None:
+        """Check what an authority said of a checkpoint, where its certificates are named."""
+        size = _size_of(sealed)
+        if self._authority is None or size not in self.stamped:
+            return
+        response = self.seals.timestamp(size)
+        try:
+            at = self._authority.stamped_at(response or b"", sealed.note)
+        except CorruptRecord as exc:
+            what = (
+                f"the timestamp of the checkpoint of size {size:,} of shard {self.seals.shard} at"
+            )
+            raise CorruptRecord(f"{what} {self.seals.place}: {exc}") from None
+        self._stamp = size, at
 
     def tile(self, tile: Tile, data: bytes) -> None:
         """Compare a tile of the log with the one that the largest checkpoint has."""
@@ -153,6 +182,7 @@ class ShardAtPlace:
             self._trusted.is_pinned,
             not self.unreadable,
             max(self.until, self._size()),
+            *self._stamp,
         )
 
     def _size(self) -> int:

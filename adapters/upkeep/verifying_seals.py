@@ -10,6 +10,7 @@ from uuid import UUID
 
 from onrecord.adapters.seals.checkpoints import ShardSeals
 from onrecord.adapters.seals.places import Place
+from onrecord.adapters.seals.timestamps import TrustedAuthority
 from onrecord.adapters.seals.trust import Seals, TrustedKeys
 from onrecord.adapters.upkeep.verified import VerifiedSeal
 from onrecord.adapters.upkeep.verifying_places import NOTHING, Leaves, ShardAtPlace, unread
@@ -29,7 +30,10 @@ class SealedLog:
         self.seals: list[VerifiedSeal] = []
         self._log_id = log_id
         self._trusted = seals.trusted
-        self._places = [_PlacedLog(place, log_id, seals.trusted) for place in seals.places]
+        self._authority = seals.authority
+        self._places = [
+            _PlacedLog(place, log_id, seals.trusted, seals.authority) for place in seals.places
+        ]
         self._shards: set[int] = set()
 
     def shard(self, shard: int) -> SealedShard:
@@ -42,6 +46,9 @@ class SealedLog:
         for shard_at_place in sealed.finish(size, leaves):
             self.faults += [Fault(None, 0, why) for why in shard_at_place.faults]
             self.seals.append(shard_at_place.verified(size))
+            if shard_at_place.stamped:
+                trust = self.checked if self._authority else self.unchecked
+                trust.append(_timestamps(shard_at_place, is_named=self._authority is not None))
             if why := shard_at_place.unreadable:
                 self.unchecked.append(why)
         self.faults += [Fault(None, 0, why) for why in sealed.faults]
@@ -115,8 +122,15 @@ class SealedShard:
 class _PlacedLog:
     """What one place keeps of a log."""
 
-    def __init__(self, place: Place, log_id: UUID, trusted: TrustedKeys) -> None:
+    def __init__(
+        self,
+        place: Place,
+        log_id: UUID,
+        trusted: TrustedKeys,
+        authority: TrustedAuthority | None,
+    ) -> None:
         self.place = place
+        self._authority = authority
         self.shards: dict[int, ShardAtPlace] = {}
         self._log_id = log_id
         self._trusted = trusted
@@ -134,7 +148,7 @@ class _PlacedLog:
 
     def _read(self, shard: int) -> ShardAtPlace:
         seals = ShardSeals(self.place, self._log_id, shard, self._trusted.keys)
-        return ShardAtPlace(seals, self._trusted, self._unreadable)
+        return ShardAtPlace(seals, self._trusted, self._unreadable, self._authority)
 
 
 def _no_key(place: Place) -> str:
@@ -149,6 +163,15 @@ def _compared(seal: VerifiedSeal) -> str:
         f"{counted(seal.checkpoints, 'checkpoint')} of shard {seal.shard} at {seal.place}: signatures and "
         f"roots, and the tiles up to {seal.size:,}"
     )
+
+
+def _timestamps(placed: ShardAtPlace, *, is_named: bool) -> str:
+    """Say whom the timestamps of a shard are of."""
+    stamped = counted(len(placed.stamped), "timestamp")
+    what = f"{stamped} of shard {placed.seals.shard} at {placed.seals.place}"
+    if is_named:
+        return f"{what}: signatures and digests, by the certificates that were named"
+    return f"{what}: give --authority with the certificates of the authority"
 
 
 def _trust(key: str, trusted: TrustedKeys) -> str:
