@@ -43,6 +43,16 @@ def answers() -> dict[tuple[str, ...], set[str]]:
     return found
 
 
+def shown(command: Command, arguments: tuple[str, ...]) -> tuple[int, str]:
+    """The exit code of a command, and all that it wrote: to the terminal, or to the file of a report."""
+    done, written = command(*arguments), ""
+    if "--report" in arguments:
+        file = Path(arguments[arguments.index("--report") + 1])
+        written = file.read_text(encoding="utf-8")
+        file.unlink()
+    return done.code, done.out + done.err + written
+
+
 def at(moment: datetime) -> pytest.MonkeyPatch:
     """Let the clock of this machine go on from a moment."""
     patch, real = pytest.MonkeyPatch(), time.time_ns
@@ -82,13 +92,13 @@ def test_each_command_shows_its_answer_where_it_is_and_only_there(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for arguments, planted in answers().items():
-        done = command(*arguments)
-        shown = {answer for answer in planted if answer in done.out + done.err}
-        assert (done.code, shown) == (0, planted), (arguments, done)
+        code, text = shown(command, arguments)
+        found = {answer for answer in planted if answer in text}
+        assert (code, found) == (0, planted), (arguments, text)
     use(monkeypatch, "another")
     for arguments, planted in answers().items():
-        done = command(*arguments)
-        assert not [answer for answer in planted if answer in done.out + done.err], arguments
+        _, text = shown(command, arguments)
+        assert not [answer for answer in planted if answer in text], arguments
 
 
 def test_a_store_that_was_changed_proves_nothing(command: Command) -> None:
