@@ -128,3 +128,18 @@ def test_evidence_that_proves_nothing_erases_nothing(
     assert (one.is_erased, "proves nothing: line" in (one.fault or "")) == (False, True)
     assert "swordfish" not in (one.fault or "")
     assert office.store.erasures() == []
+
+
+def test_a_fork_of_what_was_erased_is_archived_without_the_request_that_it_cannot_show(
+    office: Office,
+) -> None:
+    origin = office.store.conversation("a")
+    origin.user("Where is my parcel? " * 500)
+    fork = origin.fork("b")
+    request = {"model": "gpt-5", **fork.request("openai-responses")}
+    fork.record_request(request, api="openai-responses")
+    StoreSeals(backend_of(office.store), office.settings).seal()
+    office.store.forget("a", reason="asked to")
+    (one,) = office.expire()
+    assert (one.key, one.is_erased, one.fault) == ("b", True, None)
+    assert office.evidence(one).counts["unexplained"] == 1
