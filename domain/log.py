@@ -35,6 +35,7 @@ class NewEvent(NamedTuple):
     can hold only once (`result:<call id>`, `message:<message id>`); the log keeps a keyed digest.
     `blobs` are those that the body refers to. They are stored before the event is appended, in its
     conversation: an append whose blobs are not there is refused, or whose `needs` are not met.
+    `subjects` are names of those whose keys an encrypted log has it under; none: the conversation's.
     """
 
     event_id: UUID
@@ -47,6 +48,7 @@ class NewEvent(NamedTuple):
     once: str | None = None
     blobs: tuple[Blob, ...] = ()
     needs: Need | None = None
+    subjects: tuple[str, ...] = ()
 
 
 class RecordedEvent(NamedTuple):

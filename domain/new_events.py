@@ -127,7 +127,7 @@ class Stamp(NamedTuple):
     """What an event gets from outside: its id, its time, its salt, where it belongs and who did it.
 
     `event_id` is a UUIDv7, `occurred_at` microseconds since 1970-01-01 UTC, `salt` 16 random bytes,
-    `actor` a keyed digest in hex.
+    `actor` a keyed digest in hex. `subjects` are names of those it is about.
     """
 
     event_id: UUID
@@ -139,6 +139,7 @@ class Stamp(NamedTuple):
     correlation_id: UUID | None = None
     causation_id: UUID | None = None
     metadata: Mapping[str, str] = NO_METADATA
+    subjects: tuple[str, ...] = ()
 
 
 def draft(event: Event, stamp: Stamp) -> NewEvent:
@@ -167,6 +168,7 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
         once=once_of(event),
         blobs=blobs_of(event) if _NAMES_DIGEST in body or _NAMES_BLOB in body else (),
         needs=need_of(event),
+        subjects=stamp.subjects,
     )
 
 

@@ -119,6 +119,12 @@ class SubjectKeys:
             keys.append(self._unwrapped(found))
         return self._keep(BodyCipher(data_key(keys))).cipher
 
+    def kept(self, name: str) -> BodyCipher | None:
+        """Return what decrypts such events where that is in memory, and the key store is not to be asked."""
+        kept = self._ciphers.get(name)
+        is_recent = kept is not None and self._clock() - kept.looked_at < KEPT_FOR
+        return kept.cipher if kept is not None and is_recent else None
+
     def erase(self, subjects: Sequence[Subject]) -> KeyErasure:
         """Destroy the keys of subjects, as far as they have any, and do what `finish` does.
 

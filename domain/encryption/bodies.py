@@ -10,13 +10,21 @@ from typing import Final
 
 from onrecord.domain.encryption.keys import key_ids_of
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.header import ClientHeader
+from onrecord.domain.header import CODEC, FORMAT, ClientHeader
 
 ENCRYPTED: Final = "json+aes-256-gcm"
 """The codec of a body that is JSON, encrypted."""
 
 NONCE_SIZE: Final = 12
 TAG_SIZE: Final = 16
+
+# Headers are canonical: their members are sorted, and no value has a quote that is not escaped. So each of
+# these stands first where the member of the header itself does, before those of its metadata.
+_CODEC: Final = b'"codec":"'
+_CLEAR: Final = b'"codec":"%s",' % CODEC.encode()
+_UNDER_KEYS: Final = b'"codec":"%s",' % ENCRYPTED.encode()
+_BEFORE_KEY: Final = b'"format":%d,' % FORMAT
+_KEY: Final = b'"key":"'
 
 
 def parted(stored: bytes) -> tuple[bytes, bytes]:
@@ -36,3 +44,27 @@ def is_encrypted(header: ClientHeader) -> bool:
 def key_ids_in(header: ClientHeader) -> tuple[str, ...]:
     """Return the ids of the keys that the body is under: none where it is not encrypted."""
     return key_ids_of(header.key_id or "") if is_encrypted(header) else ()
+
+
+def is_clear(header: bytes) -> bool:
+    """Whether the bytes of a client header are of a body that is JSON in clear."""
+    return header.startswith(_CLEAR, header.find(_CODEC))
+
+
+def encrypted_header(header: bytes, key_name: str) -> bytes:
+    """Return the bytes of a client header in clear as those of the same event under keys."""
+    before, _, rest = header.partition(_CLEAR)
+    between, format_, end = rest.partition(_BEFORE_KEY)
+    key = b'%s%s",' % (_KEY, key_name.encode("ascii"))
+    return b"".join((before, _UNDER_KEYS, between, format_, key, end))
+
+
+def key_name_in(header: bytes) -> str | None:
+    """Return the name of the keys that the body of a client header is under; None where it is clear.
+
+    As `key_ids_in`, but the header is not parsed: that costs more than decryption.
+    """
+    if not header.startswith(_UNDER_KEYS, header.find(_CODEC)):
+        return None
+    _, _, named = header.partition(_KEY)
+    return named.partition(b'"')[0].decode("ascii", "replace")

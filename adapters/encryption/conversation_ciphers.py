@@ -1,0 +1,97 @@
+"""Which keys the events of a conversation are under: those of its first event, once it has one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Final, TypeVar
+from uuid import UUID
+
+from onrecord.adapters.encryption.aes import BodyCipher
+from onrecord.adapters.encryption.subject_keys import SubjectKeys
+from onrecord.adapters.storage.steps import beside_loop
+from onrecord.domain.encoding import decode
+from onrecord.domain.encryption.bodies import key_name_in
+from onrecord.domain.encryption.subjects import Subject, subjects_of
+from onrecord.domain.encryption.wrapped import DestroyedKey
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import ConversationForked
+from onrecord.domain.log import Append, Log
+
+T = TypeVar("T")
+
+_MOST_KEPT: Final = 10_000
+_FORKED: Final = "conversation.forked"
+
+
+class ConversationCiphers:
+    """Finds what encrypts the events of a conversation, and what decrypts an event. Threads may share it."""
+
+    def __init__(self, log: Log, keys: SubjectKeys) -> None:
+        """Ask for nothing yet. `log` is as it is stored."""
+        self._log = log
+        self._keys = keys
+        self._names: OrderedDict[UUID, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def to_append(self, append: Append) -> BodyCipher:
+        """Return what encrypts the events of an append.
+
+        A conversation is under the keys of its first event. Those are the keys of the subjects that are
+        named with it, else of what it was forked from, else its own. InvalidInput where other subjects
+        are named later, as long as the keys of those before are there.
+        """
+        begun = self._of_conversation(append.conversation_id)
+        subjects = next((event.subjects for event in append.events if event.subjects), ())
+        if not subjects:
+            return begun or self._of_origin(append) or self._own(append)
+        known = _subjects(append.tenant, append.conversation_id, subjects)
+        named = self._asked(partial(self._keys.cipher_for, known))
+        if begun is not None and begun.name != named.name:
+            raise InvalidInput(
+                "the conversation is of other subjects since its first event: name those, or none"
+            )
+        return named
+
+    def of(self, name: str) -> BodyCipher | DestroyedKey:
+        """Return what decrypts what is under keys, or the one of them that is destroyed."""
+        return self._keys.kept(name) or self._asked(partial(self._keys.cipher_of, name))
+
+    def _of_conversation(self, conversation_id: UUID) -> BodyCipher | None:
+        """Return what a conversation is under since its first event; None if it has none, or no key any more."""
+        name = self._names.get(conversation_id) or self._name_in_log(conversation_id)
+        cipher = None if name is None else self.of(name)
+        return cipher if isinstance(cipher, BodyCipher) else None
+
+    def _name_in_log(self, conversation_id: UUID) -> str | None:
+        first = next(iter(self._log.first_events((conversation_id,))), None)
+        name = None if first is None else key_name_in(first.header)
+        if name is not None:
+            with self._lock:
+                self._names[conversation_id] = name
+                while len(self._names) > _MOST_KEPT:
+                    self._names.popitem(last=False)
+        return name
+
+    def _of_origin(self, append: Append) -> BodyCipher | None:
+        for event in append.events:
+            if event.type == _FORKED:
+                forked = decode(event.type, event.schema_version, event.body)
+                if isinstance(forked, ConversationForked):
+                    return self._of_conversation(forked.origin)
+        return None
+
+    def _own(self, append: Append) -> BodyCipher:
+        own = _subjects(append.tenant, append.conversation_id, ())
+        return self._asked(partial(self._keys.cipher_for, own))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        """Ask the key store, which may wait for a disk or a KMS."""
+        return beside_loop(ask)
+
+
+@lru_cache(maxsize=1024)
+def _subjects(tenant: UUID, conversation_id: UUID, names: tuple[str, ...]) -> tuple[Subject, ...]:
+    return subjects_of(tenant, conversation_id, names)

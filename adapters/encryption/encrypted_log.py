@@ -1,0 +1,229 @@
+"""A log whose bodies are encrypted as they are appended, and decrypted as they are read.
+
+It is a backend around another one. What is around it has text; what is inside has ciphertext, and is all
+that seals, proofs and hashes need. Only here the two meet, so nobody forgets to encrypt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
+from onrecord.adapters.encryption.repeated_events import judged
+from onrecord.adapters.encryption.subject_keys import SubjectKeys
+from onrecord.adapters.storage.steps import Steps
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.encryption.bodies import encrypted_header, is_clear, key_name_in
+from onrecord.domain.encryption.wrapped import DestroyedKey
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.head import Pointer
+from onrecord.domain.log import (
+    BEFORE_FIRST,
+    Append,
+    Backend,
+    Cursor,
+    Mismatch,
+    NewEvent,
+    NewSince,
+    RecordedEvent,
+    Subscription,
+    Told,
+    Verdict,
+)
+from onrecord.domain.operators import is_operators
+
+LOCKED = (
+    "the log is encrypted: name its keys by $ONRECORD_KEYS and $ONRECORD_KEK, or by `keys` and `kek` "
+    "of connect"
+)
+
+
+class StoredLog(Backend, Protocol):
+    """A backend, what wakes up those who follow it, and how coroutines wait for it."""
+
+    wakeups: Wakeups
+
+    @property
+    def steps(self) -> Steps:
+        """Return how coroutines wait for it."""
+        ...
+
+
+class EncryptedLog:
+    """A backend that encrypts and decrypts for those around it; `stored` is the one inside.
+
+    Without keys it tells what is in clear: heads, headers, erased events. What needs a body, and each append,
+    is StorageUnavailable. Events of operators and of other applications stay in clear.
+    """
+
+    def __init__(self, stored: StoredLog, keys: SubjectKeys | None) -> None:
+        """Encrypt and decrypt by keys of subjects."""
+        self.stored = stored
+        self.keys = keys
+        self._ciphers = None if keys is None else ConversationCiphers(stored, keys)
+        self.wakeups = stored.wakeups
+        self.steps = stored.steps
+        # What has no body is as it is stored.
+        self.cursors, self.incarnation, self.head = stored.cursors, stored.incarnation, stored.head
+        self.exchange_start, self.owner = stored.exchange_start, stored.owner
+        self.open, self.find, self.conversations = stored.open, stored.find, stored.conversations
+        self.open_conversations = stored.open_conversations
+        self.put_blob, self.get_blob = stored.put_blob, stored.get_blob
+        self.sweep_blobs, self.forget = stored.sweep_blobs, stored.forget
+        self.may_forget, self.residue, self.rewrite = (
+            stored.may_forget,
+            stored.residue,
+            stored.rewrite,
+        )
+        self.erasures, self.erased = stored.erasures, stored.erased
+        self.digest, self.prover, self.clock = stored.digest, stored.prover, stored.clock
+        self.actors, self.inventory, self.close = stored.actors, stored.inventory, stored.close
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded, encrypted, and return a verdict for each request, in order."""
+        return appended(self, self.stored, appends)
+
+    def encrypted(self, append: Append) -> Append:
+        """Return an append with the bodies as they are stored; what stays in clear as it is."""
+        if all(_stays_clear(event) for event in append.events):
+            return append
+        cipher = self._known_ciphers().to_append(append)
+
+        def under_keys(event: NewEvent) -> NewEvent:
+            if _stays_clear(event):
+                return event
+            header = encrypted_header(event.header, cipher.name)
+            return event._replace(header=header, body=cipher.encrypted(header, event.body))
+
+        return append._replace(events=tuple(map(under_keys, append.events)))
+
+    def readable(self, event: RecordedEvent) -> RecordedEvent:
+        """Return an event with its body as text; as one that was erased, where a key was destroyed."""
+        if event.body is None or (name := key_name_in(event.header)) is None:
+            return event
+        cipher = self._known_ciphers().of(name)
+        if isinstance(cipher, DestroyedKey):
+            return event._replace(salt=None, body=None)
+        return event._replace(body=cipher.decrypted(event.header, event.body))
+
+    def read(
+        self,
+        conversation_id: UUID,
+        *,
+        after: int = BEFORE_FIRST,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield a conversation's events with after < version <= until, in order of version."""
+        read = self.stored.read(conversation_id, after=after, until=until, limit=limit)
+        return map(self.readable, read)
+
+    def first_events(self, conversation_ids: Sequence[UUID]) -> list[RecordedEvent]:
+        """Return the events of version 1 of several conversations, in no order, at one go."""
+        return self._each(self.stored.first_events(conversation_ids))
+
+    def tell(
+        self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what a fold takes of a conversation's events, in order of version."""
+        start = self.stored.exchange_start(conversation_id, exchange) if exchange else 0
+        if exchange and not start:
+            return
+        after = start - 1 if exchange else BEFORE_FIRST
+        for event in self.read(conversation_id, after=after, until=until):
+            yield event.told()
+
+    def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        """Return at most `limit` events of a shard after a cursor, in order of position."""
+        return self._each(self.stored.read_log(after, limit))
+
+    def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
+        """Return the events of a shard after a cursor, and those to come; of a `tenant`, its own."""
+        return self.readable_from(self.stored.subscribe(after, tenant))
+
+    def readable_from(self, subscription: Subscription) -> Subscription:
+        """Return a subscription to what is stored, with bodies as text."""
+        return _ReadableSubscription(subscription, self)
+
+    def new_since(self, conversation_id: UUID, after: int, limit: int) -> NewSince:
+        """Return where a conversation stands, and at most `limit` events that came after a version."""
+        found = self.stored.new_since(conversation_id, after, limit)
+        return found._replace(events=self._each(found.events))
+
+    def pointed(
+        self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
+    ) -> list[RecordedEvent]:
+        """Return the last events up to a version whose effect `points` so, the last one first."""
+        return self._each(self.stored.pointed(conversation_id, pointer, until, limit))
+
+    def _each(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+        return [self.readable(event) for event in events]
+
+    def _known_ciphers(self) -> ConversationCiphers:
+        if self._ciphers is None:
+            raise StorageUnavailable(LOCKED)
+        return self._ciphers
+
+
+class _Appends(Protocol):
+    def append(self, appends: Sequence[Append]) -> list[Verdict]: ...
+
+
+def appended(log: EncryptedLog, appends_to: _Appends, appends: Sequence[Append]) -> list[Verdict]:
+    """Append to what writes into the log that is stored, encrypted; return what it says of the text."""
+    verdicts = appends_to.append([log.encrypted(append) for append in appends])
+    return [
+        judged(log.stored, append, verdict, log.readable)
+        if isinstance(verdict, Mismatch)
+        else verdict
+        for append, verdict in zip(appends, verdicts, strict=True)
+    ]
+
+
+def stored_of(backend: Backend) -> Backend:
+    """Return a log as it is stored: what has hashes, seals and rows to tell, and needs no key."""
+    return backend.stored if isinstance(backend, EncryptedLog) else backend
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedAppends:
+    """What takes appends for an encrypted log beside others: it encrypts them, as the log does."""
+
+    log: EncryptedLog
+    appends: _Appends
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded, encrypted, and return a verdict for each request, in order."""
+        return appended(self.log, self.appends, appends)
+
+
+class _ReadableSubscription(Subscription):
+    """A subscription whose events have their bodies as text."""
+
+    def __init__(self, stored: Subscription, log: EncryptedLog) -> None:
+        self._stored = stored
+        self._log = log
+
+    @property
+    def is_over(self) -> bool:
+        return self._stored.is_over
+
+    def __next__(self) -> RecordedEvent:
+        return self._log.readable(next(self._stored))
+
+    def poll(self) -> RecordedEvent | None:
+        event = self._stored.poll()
+        return None if event is None else self._log.readable(event)
+
+    def stop(self) -> None:
+        self._stored.stop()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+
+def _stays_clear(event: NewEvent) -> bool:
+    return is_operators(event.type) or not is_clear(event.header)
