@@ -6,19 +6,21 @@ import os
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
+from onrecord.adapters.encryption.readable_log import readable_log
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.seals.store_seals import StoreSeals
 from onrecord.adapters.settings import (
     NO_TENANT,
     AccessMode,
+    EncryptionSettings,
     SealSettings,
     access_mode_given,
+    encryption_given,
     matrix_given,
     names_given,
     seals_given,
@@ -26,6 +28,7 @@ from onrecord.adapters.settings import (
 )
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store, tenancy_of
+from onrecord.adapters.store_views import views_of
 from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.jsontext import JsonObject
@@ -35,9 +38,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.connection import Connection
     from onrecord.adapters.redis.tails import Followed
-    from onrecord.adapters.storage.postgres.postgres import Postgres
     from onrecord.adapters.storage.sqlite.sqlite import Sqlite
-    from onrecord.adapters.views.reading import Views
 
 FOLDS: Final = 32 << 20
 """How many bytes of folded conversations a process keeps by default."""
@@ -64,6 +65,8 @@ def connect(
     seal_key: str | os.PathLike[str] | None = None,
     seal_vkey: str | Sequence[str] | None = None,
     access_log: AccessMode | None = None,
+    keys: str | os.PathLike[str] | None = None,
+    kek: str | os.PathLike[str] | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -103,15 +106,20 @@ def connect(
 
     `access_log` says whether it is recorded who reads (docs/access.md): "off", "on", or "required", where
     what cannot be recorded is not shown; without it, `$ONRECORD_ACCESS_LOG`, else "off".
+
+    `keys` is the key store of an encrypted log and `kek` the key-encryption key that it is under
+    (docs/encryption.md); without them, they are `$ONRECORD_KEYS` and `$ONRECORD_KEK`. A log is encrypted
+    from its first event on or not at all: InvalidInput where this one has events in clear.
     """
     environment = settings()
     names = names_given(actor, on_behalf_of, policy, deployment)
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
     if _scheme(place) in _SERVICE:
-        if redis or listen or seals or seal_key:
+        if redis or listen or seals or seal_key or keys or kek:
             raise InvalidInput(
-                "a service has its own Redis, its own database and its own seals: leave them out"
+                "a service has its own Redis, its own database, its own seals and its own keys: leave "
+                "them out"
             )
         return _resumed(
             _service_store(
@@ -135,6 +143,7 @@ def connect(
         folds=folds,
         sealing=seals_given(seals, seal_key, seal_vkey),
         access_log=access_mode_given(access_log),
+        encryption=encryption_given(keys, kek),
     )
     return _resumed(open_store(party))
 
@@ -176,6 +185,7 @@ def _opened(
     listen: str | None = None,
     folds: int = FOLDS,
     sealing: SealSettings | None = None,
+    encryption: EncryptionSettings | None = None,
 ) -> Callable[[UUID], Store]:
     """Open the backend at an URL, and return what makes the store of a tenant on it."""
     environment, most_folds = settings(), folds_given(folds)
@@ -183,11 +193,13 @@ def _opened(
     place = environment.url if url is None else text_given("a store's URL", url)
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
-    backend = _backend(place, beside, direct)
+    stored = _backend(place, beside, direct)
+    backend = readable_log(stored, encryption or encryption_given(None, None))
+    is_encrypted = backend is not stored
     where = shown(place)
-    own_seals = StoreSeals(backend, sealing)
+    own_seals = StoreSeals(stored, sealing)
     if sealing.can_sign and _scheme(place) == "sqlite":
-        cast("Sqlite", backend).file.appended = own_seals.appended
+        cast("Sqlite", stored).file.appended = own_seals.appended
 
     def store_of(tenant: UUID) -> Store:
         return Store(
@@ -197,8 +209,8 @@ def _opened(
             tenant=tenant,
             **names,
             matrix=matrix,
-            accelerator=_accelerator(beside, backend),
-            views=lambda: _views(place, backend, tenant, direct),
+            accelerator=_accelerator(beside, stored),
+            views=None if is_encrypted else lambda: views_of(place, stored, tenant, direct),
             folds=most_folds,
             seals=own_seals,
             access_log=access_log,
@@ -340,38 +352,6 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
                 f"{why}: use sqlite:///file.db, postgresql://user@host/database, https://host or "
                 "memory://"
             )
-
-
-def _views(url: str, backend: Followed, tenant: UUID, direct: str | None) -> Views:
-    """Return the views of what `_backend` gave for an URL; `direct` leads past a pooler."""
-    from onrecord.adapters.views.own_projections import OwnProjections, views_of_store
-    from onrecord.adapters.views.reading import Views, with_keys
-
-    naming, table = partial(with_keys, backend, tenant), views_of_store()
-    scheme = _scheme(url)
-    if scheme in ("postgresql", "postgres"):
-        from onrecord.adapters.views.postgres.keeper import PostgresKeeper
-        from onrecord.adapters.views.postgres.pages import PostgresPages
-        from onrecord.adapters.views.postgres.worker import Worker
-
-        log = cast("Postgres", backend)
-        own_projections = OwnProjections(
-            table, lambda view: Worker(direct or url, {view.name: view}, wakeups=log.wakeups)
-        )
-        # A forked child has other connections.
-        return Views(
-            PostgresPages(log),
-            lambda: PostgresKeeper(log.connections, table, naming=naming),
-            log,
-            tenant,
-            own_projections=own_projections,
-        )
-    from onrecord.adapters.views.sqlite.views import SqliteViews
-
-    path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
-    views = SqliteViews(backend, path, naming=naming, views=table)
-    own_projections = OwnProjections(table, lambda view: views.runner(view, backend.wakeups))
-    return Views(views, lambda: views, backend, tenant, own_projections=own_projections)
 
 
 @contextmanager

@@ -54,6 +54,18 @@ class SealSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EncryptionSettings:
+    """Where the keys of an encrypted log are (docs/encryption.md): neither or both are named.
+
+    `keys` is the key store, a file or its `sqlite:///` URL (`ONRECORD_KEYS`). `kek` is the key-encryption
+    key: a file, `env:NAME` or `aws-kms:ALIAS` (`ONRECORD_KEK`).
+    """
+
+    keys: str | None = None
+    kek: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the environment says.
 
@@ -63,7 +75,7 @@ class Settings:
     is that makes things quick (`ONRECORD_REDIS`), `prices` a file that says what tokens cost
     (`ONRECORD_PRICES`), `listen` the database's own URL where `url` is a pooler's
     (`ONRECORD_LISTEN_URL`), `key` what a service asks for (`ONRECORD_KEY`), `seals` how the log is
-    sealed, `policy` and `deployment` which rules are in force (`ONRECORD_POLICY`,
+    sealed, `encryption` where its keys are, `policy` and `deployment` which rules are in force (`ONRECORD_POLICY`,
     `ONRECORD_DEPLOYMENT`), `access_log` whether reads are recorded (`ONRECORD_ACCESS_LOG`), None
     where that does not say. URLs hold passwords: `repr` shows neither them nor the key.
     """
@@ -77,6 +89,7 @@ class Settings:
     listen: str | None = field(default=None, repr=False)
     key: str | None = field(default=None, repr=False)
     seals: SealSettings = SealSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
     policy: str | None = None
     deployment: str | None = None
     access_log: AccessMode | None = None
@@ -101,6 +114,9 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
             key=_path(environment.get("ONRECORD_SEAL_KEY")),
             public_keys=tuple(environment.get("ONRECORD_SEAL_VKEY", "").split()),
             timestamps=environment.get("ONRECORD_TIMESTAMPS") or None,
+        ),
+        encryption=EncryptionSettings(
+            environment.get("ONRECORD_KEYS") or None, environment.get("ONRECORD_KEK") or None
         ),
         policy=environment.get("ONRECORD_POLICY") or None,
         deployment=environment.get("ONRECORD_DEPLOYMENT") or None,
@@ -169,6 +185,29 @@ def seals_given(
         )
     except TypeError:
         raise InvalidInput("seal_key and authority are paths of files") from None
+
+
+def encryption_given(
+    keys: str | os.PathLike[str] | None, kek: str | os.PathLike[str] | None
+) -> EncryptionSettings:
+    """Return where the keys of a log are; what is None is as the environment has it.
+
+    InvalidInput where one of the two is named alone.
+    """
+    known = settings().encryption
+    try:
+        named = EncryptionSettings(
+            known.keys if keys is None else os.fspath(keys) or None,
+            known.kek if kek is None else os.fspath(kek) or None,
+        )
+    except TypeError:
+        raise InvalidInput("keys and kek are paths or URLs") from None
+    if (named.keys is None) != (named.kek is None):
+        raise InvalidInput(
+            "a log is encrypted by a key store and a key-encryption key: name both, by ONRECORD_KEYS and "
+            "ONRECORD_KEK, or neither"
+        )
+    return named
 
 
 def _words(name: str, words: str | Sequence[str]) -> tuple[str, ...]:

@@ -109,13 +109,16 @@ class Store:
         """Close the store."""
         self.close()
 
-    def conversation(self, key: str, **names: Unpack[AttributionNames]) -> Conversation:
+    def conversation(
+        self, key: str, *, subjects: Iterable[str] = (), **names: Unpack[AttributionNames]
+    ) -> Conversation:
         """Return the conversation of that key; it starts with its first event.
 
         `actor` is who acts in it, and `on_behalf_of` for whom, by name; `policy` and `deployment`
-        are the rules in force (docs/actors.md).
+        are the rules in force (docs/actors.md). `subjects` are those it is about, by name: in an
+        encrypted store it is under their keys (docs/encryption.md).
         """
-        return Conversation(self._tenancy, key, self._tenancy.names.attribution(**names))
+        return Conversation(self._tenancy, key, self._tenancy.names.attribution(**names), subjects)
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False
@@ -294,14 +297,19 @@ class Store:
         """
         of_kind(Cursor, "a cursor", after)
         if self._accelerator is not None:
-            return self._accelerator.subscribe(after, self.tenant)
+            from onrecord.adapters.encryption.readable_log import readable_from
+
+            tail = self._accelerator.subscribe(after, self.tenant)
+            return readable_from(self._backend, tail)
         return self._backend.subscribe(after, self.tenant)
 
     @cached_property
     def views(self) -> Views:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
         if self._open_views is None:
-            raise InvalidInput("views are kept where the log is: connect to it by its own URL")
+            from onrecord.adapters.encryption.readable_log import no_views
+
+            raise InvalidInput(no_views(self._backend))
         views = self._open_views()
         views.count = self._tenancy.count
         return views

@@ -153,9 +153,12 @@ class AsyncStore:
         """Close the store."""
         await self.close()
 
-    def conversation(self, key: str, **names: Unpack[AttributionNames]) -> AsyncConversation:
+    def conversation(
+        self, key: str, *, subjects: Iterable[str] = (), **names: Unpack[AttributionNames]
+    ) -> AsyncConversation:
         """Return the conversation of that key, as `Store.conversation` does; it never waits."""
-        return AsyncConversation(self._store.conversation(key, **names), self._steps)
+        conversation = self._store.conversation(key, subjects=subjects, **names)
+        return AsyncConversation(conversation, self._steps)
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False

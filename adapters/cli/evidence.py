@@ -168,8 +168,10 @@ def _scope(store: Store, key: str | None, since: datetime | None, until: datetim
 
 
 def _event(store: Store, key: str, event: str) -> RecordedEvent:
-    """Return the event of a version, or of an id; InvalidInput where there is none."""
-    conversation, backend = named(store, key), backend_of(store)
+    """Return the event of a version, or of an id, as it is stored; InvalidInput where there is none."""
+    from onrecord.adapters.encryption.encrypted_log import stored_of
+
+    conversation, backend = named(store, key), stored_of(backend_of(store))
     if event.isdecimal():
         version = int(event)
         found = backend.read(conversation.conversation_id, after=version - 1, until=version)

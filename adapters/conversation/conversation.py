@@ -57,9 +57,11 @@ class Conversation(ConversationRecording):
     Nothing is kept but its id and what it goes on from: the log answers. What renders is imported late.
     """
 
-    def __init__(self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY) -> None:
-        """Hold the conversation of a key, in which `holder` acts; InvalidInput for what is no key."""
-        super().__init__(tenancy, key, holder)
+    def __init__(
+        self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY, subjects: Iterable[str] = ()
+    ) -> None:
+        """Hold the conversation of a key, in which `holder` acts, about subjects; InvalidInput for no key."""
+        super().__init__(tenancy, key, holder, subjects)
         self.key: Final = self._stream.key
         self.tools: Final = ConversationTools(self._stream)
         self.log: Final = ConversationLog(self._stream)

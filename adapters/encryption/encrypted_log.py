@@ -55,14 +55,17 @@ class StoredLog(Backend, Protocol):
 class EncryptedLog:
     """A backend that encrypts and decrypts for those around it; `stored` is the one inside.
 
-    Without keys it tells what is in clear: heads, headers, erased events. What needs a body, and each append,
-    is StorageUnavailable. Events of operators and of other applications stay in clear.
+    Without keys it tells what is in clear: heads, and events of operators and of other applications, which
+    are never encrypted. What needs another body, and each append of one, is StorageUnavailable.
     """
 
-    def __init__(self, stored: StoredLog, keys: SubjectKeys | None) -> None:
-        """Encrypt and decrypt by keys of subjects."""
+    def __init__(
+        self, stored: StoredLog, keys: SubjectKeys | None, *, is_opaque: bool = False
+    ) -> None:
+        """Encrypt and decrypt by keys of subjects. An opaque one reads without keys: no body is there."""
         self.stored = stored
         self.keys = keys
+        self._is_opaque = is_opaque
         self._ciphers = None if keys is None else ConversationCiphers(stored, keys)
         self.wakeups = stored.wakeups
         self.steps = stored.steps
@@ -80,7 +83,13 @@ class EncryptedLog:
         )
         self.erasures, self.erased = stored.erasures, stored.erased
         self.digest, self.prover, self.clock = stored.digest, stored.prover, stored.clock
-        self.actors, self.inventory, self.close = stored.actors, stored.inventory, stored.close
+        self.actors, self.inventory = stored.actors, stored.inventory
+
+    def close(self) -> None:
+        """Let go of the log, and of the key store."""
+        self.stored.close()
+        if self.keys is not None:
+            self.keys.close()
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded, encrypted, and return a verdict for each request, in order."""
@@ -104,6 +113,8 @@ class EncryptedLog:
         """Return an event with its body as text; as one that was erased, where a key was destroyed."""
         if event.body is None or (name := key_name_in(event.header)) is None:
             return event
+        if self._is_opaque:
+            return event._replace(body=None)
         cipher = self._known_ciphers().of(name)
         if isinstance(cipher, DestroyedKey):
             return event._replace(salt=None, body=None)
@@ -183,20 +194,34 @@ def appended(log: EncryptedLog, appends_to: _Appends, appends: Sequence[Append])
     ]
 
 
+def appends_to(backend: Backend, appends: _Appends) -> _Appends:
+    """Return what takes appends in a log's place, in its database: encrypted, where the log is."""
+    return _EncryptedAppends(backend, appends) if isinstance(backend, EncryptedLog) else appends
+
+
+def opaque(backend: Backend, *, uses_keys: bool = False) -> Backend:
+    """Return a log without the bodies that are encrypted, or that it has no keys to."""
+    if isinstance(backend, EncryptedLog) and not (uses_keys and backend.keys):
+        return EncryptedLog(backend.stored, None, is_opaque=True)
+    return backend
+
+
+def readable_in(backend: Backend, event: RecordedEvent) -> RecordedEvent:
+    """Return an event as it is stored as a log's users read it."""
+    return backend.readable(event) if isinstance(backend, EncryptedLog) else event
+
+
 def stored_of(backend: Backend) -> Backend:
     """Return a log as it is stored: what has hashes, seals and rows to tell, and needs no key."""
     return backend.stored if isinstance(backend, EncryptedLog) else backend
 
 
 @dataclass(frozen=True, slots=True)
-class EncryptedAppends:
-    """What takes appends for an encrypted log beside others: it encrypts them, as the log does."""
-
+class _EncryptedAppends:
     log: EncryptedLog
     appends: _Appends
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Record what can be recorded, encrypted, and return a verdict for each request, in order."""
         return appended(self.log, self.appends, appends)
 
 

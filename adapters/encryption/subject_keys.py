@@ -159,6 +159,10 @@ class SubjectKeys:
         latest = max((until for until in undoable if until is not None), default=None)
         return KeyErasure((), rewrapped, tuple(old), latest)
 
+    def close(self) -> None:
+        """Close the key store."""
+        self._store.close()
+
     def _destroyed(self, subjects: Sequence[Subject]) -> Iterator[DestroyedKey]:
         for subject in dict.fromkeys(subjects):
             found = self._store.find(subject.digest(self._digest))

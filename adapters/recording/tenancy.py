@@ -6,7 +6,7 @@ import hmac
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.inputs.arguments import key_given
+from onrecord.adapters.inputs.arguments import key_given, text_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.adapters.streams.lineage import beginning_of
@@ -76,10 +76,12 @@ class Tenancy:
             self.folds.drop()
         self.recorders.drop_texts()
 
-    def stream(self, key: str, holder: Attribution = NOBODY) -> Stream:
+    def stream(
+        self, key: str, holder: Attribution = NOBODY, subjects: Iterable[str] = ()
+    ) -> Stream:
         """Return the stream of the conversation of a key; InvalidInput for what is no key.
 
-        `holder` is who acts in it.
+        `holder` is who acts in it. `subjects` are those it is about, in an encrypted store.
         """
         stream = Stream(
             self.backend,
@@ -89,13 +91,17 @@ class Tenancy:
             names=self.names,
             holder=holder,
             default=self.default,
+            subjects=subjects_given(self.backend, subjects),
         )
         return stream if self._appends is None else stream.appending_by(self._appends)
 
     def appending_by(self, appends: Appends) -> Tenancy:
         """Return the same, but its streams' events are appended by something else."""
+        # Late: a log that is not encrypted needs none of it.
+        from onrecord.adapters.encryption.encrypted_log import appends_to
+
         joined = copy(self)
-        joined._appends = appends
+        joined._appends = appends_to(self.backend, appends)
         return joined
 
     @cached_property
@@ -104,6 +110,25 @@ class Tenancy:
         from onrecord.adapters.recording.actor_names import ActorNames
 
         return ActorNames(self.backend, self.tenant)
+
+
+def subjects_given(backend: Backend, names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of subjects; InvalidInput where they are none, or the store is not encrypted."""
+    subjects = (names,) if isinstance(names, str) else tuple(names)
+    if not subjects:
+        return ()
+    # Late: a log that is not encrypted needs none of it.
+    from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+    from onrecord.domain.encryption.subjects import subjects_of
+
+    if not isinstance(backend, EncryptedLog):
+        raise InvalidInput(
+            "subjects have keys in an encrypted store alone: set $ONRECORD_KEYS, or name none"
+        )
+    for name in subjects:
+        text_given("a subject", name)
+    subjects_of(UUID(int=0), UUID(int=0), subjects)
+    return subjects
 
 
 def _folds_of(max_bytes: int, drop_others: Callable[[], None]) -> FoldCache | None:

@@ -169,8 +169,9 @@ class Stream:
         names: ActorNames,
         holder: Attribution = NOBODY,
         default: Attribution = NOBODY,
+        subjects: tuple[str, ...] = (),
     ) -> None:
-        """Hold the conversation of a key; `holder` is who acts in it, else it is `default`.
+        """Hold the conversation of a key, about `subjects`; `holder` acts in it, else it is `default`.
 
         `names` is where the names of those who act are kept.
         """
@@ -182,6 +183,7 @@ class Stream:
         self.names = names
         self.holder = holder
         self.default = default
+        self.subjects = subjects
         self._id: UUID | None = None
         self._begun = False
         self._lineages: Lineages | None = None
@@ -287,10 +289,9 @@ class Stream:
         """Return an event of this conversation ready for the log, stamped with this moment.
 
         The names of who does it are written to the directory at once, durably, where they are new:
-        no event is to be there before the name that it bears. `by` is who does it, where that is not who uses the stream here and now.
+        no event is to be there before its name is. `by` is who does it, where that is not who uses the stream.
         """
         who = self.attribution() if by is None else by
-        trace = who.trace
         if who.names:
             self.names.keep(who)  # Before the event: a name that no event bears harms nobody.
         stamp = Stamp(
@@ -300,9 +301,10 @@ class Stream:
             tenant=self.tenant,
             conversation_id=self.conversation_id,
             actor=who.actor,
-            correlation_id=trace.trace_id if trace else None,
+            correlation_id=who.trace.trace_id if who.trace else None,
             causation_id=causation_id,
             metadata={**metadata, **who.metadata()} if who else metadata,
+            subjects=self.subjects,
         )
         return draft(event, stamp)
 

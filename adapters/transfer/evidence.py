@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import opaque, readable_in, stored_of
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint
 from onrecord.adapters.seals.proofs import LogProofs, ShardProofs
 from onrecord.adapters.streams.lineage import Lineages, LineSegment
@@ -73,7 +74,8 @@ class Scope:
 class Evidence:
     """Writes one bundle of a log, as the log stood when `ends` was read: the last position of each shard.
 
-    A shard that is not in `ends` counts as empty.
+    Encrypted events stand in it as they are stored, whoever has keys, and nothing that they say. A shard
+    that is not in `ends` counts as empty.
 
     What the last checkpoint does not cover is refused, InvalidInput, or left out where it is `partial`.
     CorruptRecord where the log is not what was sealed, or a document is missing.
@@ -87,6 +89,10 @@ class Evidence:
     left_out: int = field(default=0, init=False)
     """How many events no checkpoint covered, of those that were read so far."""
     _unsealed: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Read nothing of what is encrypted."""
+        self.backend = opaque(self.backend)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines; memory is that of the largest request, whatever the length of the log."""
@@ -255,13 +261,15 @@ class Evidence:
         def bytes_of(blob: Blob) -> bytes:
             return b"".join(bytes_among(self.backend, owners, blob))
 
-        replay = RequestReplay(sent_in(self._read(segments)), bytes_of)
+        told = (readable_in(self.backend, stored) for stored in self._read(segments))
+        replay = RequestReplay(sent_in(told), bytes_of)
         seen: set[str] = set()
-        for event in self._read(segments):
+        for stored in self._read(segments):
+            event = readable_in(self.backend, stored)
             replayed = replay.take(event)
             if event.conversation_id != conversation_id or not self._is_covered(event):
                 continue
-            if event.body is None and not is_erased:
+            if stored.body is None and not is_erased:
                 raise CorruptRecord(
                     f"version {event.version} has no content, and no completed erasure that is sealed says why: seal the "
                     "log, and run `onrecord verify`"
@@ -275,11 +283,11 @@ class Evidence:
                 if sent.sha256 not in seen:
                     seen.add(sent.sha256)
                     yield from blob_lines(sent, [replayed[1]])
-            yield self._event_line(event)
+            yield self._event_line(stored)
 
     def _read(self, segments: tuple[LineSegment, ...]) -> Iterator[RecordedEvent]:
         for segment in segments:
-            yield from self.backend.read(
+            yield from stored_of(self.backend).read(
                 segment.conversation_id, after=segment.after, until=segment.until
             )
 

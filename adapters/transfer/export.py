@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import opaque, readable_in, stored_of
 from onrecord.adapters.streams.lineage import Lineages
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced
@@ -32,7 +33,8 @@ def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator
     """Yield the lines of an export, as the conversation stands now; memory stays constant.
 
     `key` is None where it was forgotten. CorruptRecord where a blob is missing or an event is damaged: no
-    import would take the file. InvalidInput for an aggregate that begins at version 0.
+    import would take the file. InvalidInput for an aggregate that begins at version 0. Encrypted events stand
+    in it as they are stored.
     """
     return closed(_lines(backend, conversation_id, key))
 
@@ -63,8 +65,9 @@ def blobs_in(recorded: RecordedEvent) -> tuple[Blob, ...]:
 def _lines(
     backend: Backend, conversation_id: UUID, key: str | None
 ) -> Iterator[Mapping[str, object]]:
+    readable = opaque(backend, uses_keys=True)
     until = backend.head(conversation_id).version
-    first = next(backend.read(conversation_id, limit=1), None)
+    first = next(readable.read(conversation_id, limit=1), None)
     if first is not None and first.version < 1:
         raise InvalidInput(
             "this is an aggregate that begins at version 0, and no conversation: its own application "
@@ -81,11 +84,11 @@ def _lines(
     # A fork's requests may hold what its origin owns; its file holds that too, and needs no other.
     owners = [
         segment.conversation_id
-        for segment in reversed(Lineages(backend, conversation_id).whole(until))
+        for segment in reversed(Lineages(readable, conversation_id).whole(until))
     ]
     seen: set[str] = set()
     for recorded in undamaged(backend, conversation_id, until):
-        for blob in blobs_in(recorded):
+        for blob in blobs_in(readable_in(readable, recorded)):
             if blob.sha256 not in seen:
                 seen.add(blob.sha256)
                 yield from blob_lines(blob, bytes_among(backend, owners, blob))
@@ -95,7 +98,7 @@ def _lines(
 def undamaged(backend: Backend, conversation_id: UUID, until: int) -> Iterator[RecordedEvent]:
     """Yield the events of a conversation up to a version; CorruptRecord at one that is damaged or missing."""
     version = 0
-    for version, recorded in enumerate(backend.read(conversation_id, until=until), 1):
+    for version, recorded in enumerate(stored_of(backend).read(conversation_id, until=until), 1):
         if recorded.version != version:
             raise CorruptRecord(f"version {version} is missing: run `onrecord verify`")
         for fault in commitment_faults(recorded):

@@ -17,6 +17,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.admission import Standing, closes, need_of, why_refused
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased
+from onrecord.domain.encryption.bodies import key_name_in
 from onrecord.domain.errors import InvalidExport, OnrecordError
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.header import SALT_SIZE, body_digest, leaf, parse_header, recorded_header
@@ -205,6 +206,8 @@ class _Reading:
 
     def _event(self, members: Members, beginning: Beginning) -> RecordedEvent:
         event = _recorded(members, beginning.conversation_id)
+        if key_name_in(event.header) is not None:
+            raise InvalidExport("the event is encrypted: only its own log has the keys to read it")
         self._version += 1
         if event.version != self._version:
             raise InvalidExport(f"version {self._version} is missing")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id
 from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import Backend
@@ -69,7 +70,7 @@ def files_of(url: str, backend: Backend, spool: Spool) -> StoreFiles:
     folder = spool.folder.parent
     if not url.startswith("sqlite:"):
         return StoreFiles(None, folder)
-    return StoreFiles(cast("Sqlite", backend).file.path, folder)
+    return StoreFiles(cast("Sqlite", stored_of(backend)).file.path, folder)
 
 
 def is_of_a_store(path: Path) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
+from onrecord.domain.errors import counted
 from onrecord.domain.seals.merkle import Root
 from onrecord.projections.verification.verification import Fault
 
@@ -80,3 +82,17 @@ class Verified:
     def is_whole(self) -> bool:
         """Whether all that was checked holds, and each seal that was asked for could be checked."""
         return not self.faults and all(seal.is_checked for seal in self.seals)
+
+
+def unread_events(newer: int, locked: int) -> Iterator[str]:
+    """Yield what is not checked of so many conversations of a newer release, and of encrypted events without a key."""
+    if newer:
+        yield (
+            f"{counted(newer, 'conversation')} with events of a newer release: what those did to their heads, and "
+            "which documents they refer to"
+        )
+    if locked:
+        yield (
+            f"{counted(locked, 'encrypted event')} without a key: what they say, what that did to their heads, and "
+            "which documents they refer to"
+        )

@@ -16,9 +16,10 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import opaque, readable_in
 from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of, is_of_another
-from onrecord.adapters.upkeep.verified import Verified
+from onrecord.adapters.upkeep.verified import Verified, unread_events
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
 from onrecord.adapters.upkeep.verifying_holds import broken_hold_faults
 from onrecord.adapters.upkeep.verifying_seals import SealedLog
@@ -119,7 +120,7 @@ class _Check:
     """What was counted and found so far."""
 
     def __init__(self, backend: Backend, progress: Progress, seals: Seals) -> None:
-        self._backend = backend
+        self._backend = backend = opaque(backend, uses_keys=True)
         self._seals = SealedLog(log_id_of(backend.digest), seals)
         self._inventory = backend.inventory()
         self._progress = progress
@@ -128,7 +129,7 @@ class _Check:
         self._erased_unbegun: list[UUID] = []
         self._ends: dict[int, int] = {}
         self._stored = StoredDocuments(backend, self._inventory)
-        self._events = self._erased = self._conversations = self._newer = 0
+        self._events = self._erased = self._conversations = self._newer = self._unread = 0
         self._keys = self._snapshots = self._erasures = self._blobs = 0
         self._streams = Counter[str]()
         self._beside, self._confirmed_roots, self._unchecked = list[str](), list[str](), list[str]()
@@ -216,7 +217,7 @@ class _Check:
             event = stored.event
             if not self._was_in_log(event):
                 self.add(commitment_faults(event))
-            happened = happened_in(event)
+            happened = happened_in(readable_in(self._backend, event))
             self.add(fold.take(stored, happened))
             references.take(event, happened)
         erasures = moment.erasures(head)
@@ -258,6 +259,7 @@ class _Check:
         self._events += fold.events
         self._erased += fold.erased
         self._newer += fold.newer > 0
+        self._unread += fold.unread
         self._looked_at += fold.events
 
     def _was_in_log(self, event: RecordedEvent) -> bool:
@@ -325,12 +327,8 @@ class _Check:
     def done(self, trees: Iterable[tuple[int, Tree]]) -> Verified:
         self._seals.finish()
         self.add(self._seals.faults)
-        unchecked = [*self._unchecked, *self._seals.unchecked]
-        if self._newer:
-            unchecked.append(
-                f"{counted(self._newer, 'conversation')} with events of a newer release: what those did to "
-                "their heads, and which documents they refer to"
-            )
+        unknown = unread_events(self._newer, self._unread)
+        unchecked = [*self._unchecked, *self._seals.unchecked, *unknown]
         return Verified(
             self._events,
             self._erased,

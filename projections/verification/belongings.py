@@ -76,7 +76,7 @@ def key_faults(
     if fold.key is not None and not head.forgotten:
         wanted = {StoredKey(own, digest(fold.key))}
     unseen = set(keys)
-    if unseen == wanted:
+    if unseen == wanted or (fold.unread and fold.key is None and not head.forgotten):
         return
     if head.forgotten:
         yield _whole(head, "it was forgotten, and the catalogue has a key of it")
@@ -143,8 +143,9 @@ def blob_faults(
         yield _whole(head, f"it was forgotten, and has {_named(blob)}")
     if blob.tenant != fold.tenant or blob.shard != head.shard:
         yield _whole(head, f"{_named(blob)} is another tenant's by its row")
-    # Events that are erased, or of a newer release, may refer to it.
-    if reference is None and blob.referenced and not fold.newer and not fold.erased:
+    # Events that are erased, encrypted or of a newer release may refer to it.
+    is_known = not (fold.newer or fold.unread or fold.erased)
+    if reference is None and blob.referenced and is_known:
         yield _whole(head, f"no event refers to {_named(blob)}, and its row says that one does")
     if reference is not None and not blob.referenced and not _is_new(fold, blob, reference):
         why = f"it refers to {_named(blob)}, and the next sweep would delete that"

@@ -14,6 +14,7 @@ from uuid import UUID
 from onrecord.domain import events
 from onrecord.domain.admission import Standing, need_of, why_refused
 from onrecord.domain.encoding import NAMES, VERSIONS, Erased, Unrecognised
+from onrecord.domain.encryption.bodies import ENCRYPTED
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
 from onrecord.domain.head import (
@@ -118,8 +119,8 @@ def place_faults(event: RecordedEvent, before: RecordedEvent | None) -> Iterator
 class Fold:
     """A conversation as its events leave it, taken one after the other from the first one on.
 
-    What an event did cannot always be told: it was erased, or is of a newer release. Then its
-    columns must be such as its type allows, and the fold goes on from them.
+    What an event did cannot always be told: it was erased, is of a newer release, or is encrypted and
+    its key is not here. Then its columns must be such as its type allows, and the fold goes on from them.
     """
 
     def __init__(self, conversation_id: UUID, digest: Digest) -> None:
@@ -130,7 +131,7 @@ class Fold:
         self.key: str | None = None
         self.is_fork = self.is_operators = False
         self.events = self.erased = 0
-        self.newer = 0
+        self.newer = self.unread = 0
         self.started_at = self.recorded_at = self.position = 0
         self._digest = digest
         self._calls_known = self._counts_known = True
@@ -151,7 +152,9 @@ class Fold:
         faults += self._once(stored, happened, effect)
         self.events += 1
         self.erased += event.body is None
-        self.newer += effect is None and event.body is not None
+        is_unknown = effect is None and event.body is not None
+        self.unread += is_unknown and isinstance(happened, Erased)
+        self.newer += is_unknown and not isinstance(happened, Erased)
         self.recorded_at, self.position = event.recorded_at, event.position
         return faults
 
@@ -255,7 +258,7 @@ def _effect(happened: Happened | None, header: ClientHeader | None) -> Effect | 
     if isinstance(happened, Unrecognised) and is_operators(happened.type):
         return effect_of(happened)
     # What applications of `eventsourcing` record does nothing to it.
-    return NOTHING if header is not None and header.codec != CODEC else None
+    return NOTHING if header is not None and header.codec not in (CODEC, ENCRYPTED) else None
 
 
 def _may_prompt(event: RecordedEvent) -> bool:

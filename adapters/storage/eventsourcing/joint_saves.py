@@ -69,10 +69,9 @@ def save_together(
 
     def say(append: Appender) -> None:
         joined = tenancy_of(conversation).appending_by(_Appends(append))
-        holder = stream_of(conversation).holder
-        method: Callable[P, T] = getattr(
-            Conversation(joined, conversation.key, holder), verb.__name__
-        )
+        stream = stream_of(conversation)
+        beside = Conversation(joined, conversation.key, stream.holder, stream.subjects)
+        method: Callable[P, T] = getattr(beside, verb.__name__)
         said.append(method(*args, **kwargs))
 
     with _keeping_what_is_pending(aggregates):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from onrecord.adapters.inputs.arguments import version_asked
@@ -107,10 +107,12 @@ class ConversationWire:
 class ConversationRecording:
     """The verbs of a conversation that record calls: `Conversation` has them, with all others."""
 
-    def __init__(self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY) -> None:
+    def __init__(
+        self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY, subjects: Iterable[str] = ()
+    ) -> None:
         """Record into the conversation of a key, in which `holder` acts; InvalidInput for no key."""
         self._tenancy = tenancy
-        self._stream = tenancy.stream(key, holder)
+        self._stream = tenancy.stream(key, holder, subjects)
         self._wire = ConversationWire(self._stream, tenancy.recorders)
 
     def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
