@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.encryption.readable_log import readable_log
+from onrecord.adapters.encryption.readable_log import files_of, readable_log
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.seals.store_seals import StoreSeals
@@ -195,7 +195,7 @@ def _opened(
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
     stored = _backend(place, beside, direct)
     backend = readable_log(stored, encryption or encryption_given(None, None))
-    is_encrypted = backend is not stored
+    is_encrypted, files = backend is not stored, files_of(backend)
     where = shown(place)
     own_seals = StoreSeals(stored, sealing)
     if sealing.can_sign and _scheme(place) == "sqlite":
@@ -205,7 +205,7 @@ def _opened(
         return Store(
             backend,
             where,
-            spool=Spool(spool_folder(where, backend.digest("spool").hex(), tenant)),
+            spool=Spool(spool_folder(where, backend.digest("spool").hex(), tenant), files),
             tenant=tenant,
             **names,
             matrix=matrix,

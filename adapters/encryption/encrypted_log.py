@@ -99,7 +99,7 @@ class EncryptedLog:
         """Return an append with the bodies as they are stored; what stays in clear as it is."""
         if all(_stays_clear(event) for event in append.events):
             return append
-        cipher = self._known_ciphers().to_append(append)
+        cipher = self.ciphers().to_append(append)
 
         def under_keys(event: NewEvent) -> NewEvent:
             if _stays_clear(event):
@@ -115,7 +115,7 @@ class EncryptedLog:
             return event
         if self._is_opaque:
             return event._replace(body=None)
-        cipher = self._known_ciphers().of(name)
+        cipher = self.ciphers().of(name)
         if isinstance(cipher, DestroyedKey):
             return event._replace(salt=None, body=None)
         return event._replace(body=cipher.decrypted(event.header, event.body))
@@ -173,7 +173,8 @@ class EncryptedLog:
     def _each(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
         return [self.readable(event) for event in events]
 
-    def _known_ciphers(self) -> ConversationCiphers:
+    def ciphers(self) -> ConversationCiphers:
+        """Return what encrypts and decrypts; StorageUnavailable without keys."""
         if self._ciphers is None:
             raise StorageUnavailable(LOCKED)
         return self._ciphers

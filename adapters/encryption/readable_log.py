@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
 from onrecord.domain.encryption.bodies import is_clear, key_name_in
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
@@ -80,6 +81,17 @@ def readable_from(backend: Backend, stored: Subscription) -> Subscription:
     from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 
     return backend.readable_from(stored) if isinstance(backend, EncryptedLog) else stored
+
+
+def files_of(backend: Backend) -> SpoolFiles:
+    """Return how the spool of a log writes its files."""
+    from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+
+    if not isinstance(backend, EncryptedLog):
+        return ClearFiles()
+    from onrecord.adapters.encryption.spool_files import EncryptedFiles
+
+    return EncryptedFiles(backend)
 
 
 def no_views(backend: Backend) -> str:

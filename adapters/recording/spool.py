@@ -21,7 +21,13 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.recording.answer_commits import record_answer
-from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
+from onrecord.adapters.recording.unstored import (
+    ClearFiles,
+    PendingAppend,
+    SpoolFiles,
+    encoded,
+    opened,
+)
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.storage.steps import beside_loop
@@ -41,6 +47,7 @@ from onrecord.domain.log import Backend
 
 logger = logging.getLogger("onrecord")
 
+_CLEAR: Final = ClearFiles()
 _WAITING: Final = ".spooled.json"
 _REFUSED: Final = ".refused.json"
 _TAKES_NOTHING: Final = (StorageBusy, StorageFull, StorageReadOnly, StorageUnavailable)
@@ -57,13 +64,14 @@ class Spool:
     What cannot even be written there is held in memory until the store or the folder can take it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: SpoolFiles = _CLEAR) -> None:
         """Keep what waits in a folder of one log and tenant; it is made when it is needed.
 
         The log may be restored or fail over meanwhile: the ids of what waits tell what it has.
-        `folder` is where they are.
+        `folder` is where they are, in `files` as the log writes them.
         """
         self.folder = folder
+        self._files = files
         self._in_memory: list[PendingAppend] = []
         self._lock = threading.Lock()
         self._may_wait = True
@@ -202,7 +210,7 @@ class Spool:
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""
         try:
-            with opened(path) as unstored:
+            with opened(path, self._files) as unstored:
                 if not self._has_begun(backend, unstored):
                     return
                 _record(backend, unstored)
@@ -252,7 +260,7 @@ class Spool:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         append = unstored.append
         path = self.folder / f"{append.events[0].event_id}.{append.conversation_id}{ending}"
-        write_atomically(path, encoded(unstored), replace=True)
+        write_atomically(path, self._files.written(append, encoded(unstored)), replace=True)
         return path
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 from uuid import UUID
 
 from onrecord.adapters.wire.blob_bytes import BlobBytes, FileBytes
@@ -58,13 +58,39 @@ def _event_members(event: NewEvent) -> dict[str, Any]:
     }
 
 
+class SpoolFiles(Protocol):
+    """How the files of a spool are written and read."""
+
+    def written(self, append: Append, content: Iterable[bytes]) -> Iterable[bytes]:
+        """Return the bytes of a file that holds what an append waits with."""
+        ...
+
+    def opened(self, path: Path) -> AbstractContextManager[BinaryIO]:
+        """Have what a file holds."""
+        ...
+
+
+class ClearFiles:
+    """Files that hold what is written."""
+
+    def written(self, _append: Append, content: Iterable[bytes]) -> Iterable[bytes]:
+        """Return what is written."""
+        return content
+
+    @contextmanager
+    def opened(self, path: Path) -> Generator[BinaryIO]:
+        """Have the file."""
+        with path.open("rb") as file:
+            yield file
+
+
 @contextmanager
-def opened(path: Path) -> Generator[PendingAppend]:
+def opened(path: Path, files: SpoolFiles) -> Generator[PendingAppend]:
     """Have what a file holds; a ValueError, KeyError or OnrecordError where it is none.
 
     Blobs that are long stay in it, and are read as long as it is open.
     """
-    with path.open("rb") as file:
+    with files.opened(path) as file:
         members = jsontext.read_object(file.readline())
         long = _long(file, [Blob.model_validate(blob) for blob in members["long"]])
         yield PendingAppend(

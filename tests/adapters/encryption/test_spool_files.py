@@ -1,0 +1,75 @@
+"""What waits in the spool of an encrypted log is encrypted as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+from onrecord.adapters.encryption.spool_files import EncryptedFiles
+from onrecord.adapters.recording.spool import RecordingWarning, Spool
+from onrecord.domain.encryption.subjects import conversation_subject
+from tests.adapters.wire.spooled_events import FULL, begin, unstored
+from tests.contract.encrypted_places import EncryptedPlace
+from tests.contract.places import MemoryPlace
+from tests.factories import TENANT
+
+LONG = bytes(2_500_000) + b"the canary sings"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> EncryptedLog:
+    opened = EncryptedPlace(MemoryPlace(), tmp_path).open()
+    assert isinstance(opened, EncryptedLog)
+    return opened
+
+
+def test_a_file_of_it_has_no_text_and_comes_back_whole(log: EncryptedLog, tmp_path: Path) -> None:
+    waiting, folder = unstored("the canary sings", blob=LONG), tmp_path / "spool"
+    begin(log, waiting)
+    Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
+    (file,) = folder.iterdir()
+    assert b"canary" not in file.read_bytes()
+    with pytest.warns(RecordingWarning):
+        assert Spool(folder, EncryptedFiles(log)).take_in(log) == 1
+    own = waiting.append.conversation_id
+    got = list(log.read(own, after=1))
+    assert [event.body for event in got] == [event.body for event in waiting.append.events]
+    (blob,) = waiting.append.events[-1].blobs
+    assert b"".join(log.get_blob(own, blob)) == LONG
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[:-1],
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: data.replace(b'"event":"0', b'"event":"1', 1),
+        lambda data: data.partition(b"\n")[0] + b"\n",
+    ],
+)
+def test_a_file_that_was_changed_is_put_aside(
+    log: EncryptedLog, tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    waiting, folder = unstored("Hello", blob=LONG), tmp_path / "spool"
+    begin(log, waiting)
+    Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
+    (file,) = folder.iterdir()
+    file.write_bytes(change(file.read_bytes()))
+    with pytest.warns(RecordingWarning, match="never recorded"):
+        assert Spool(folder, EncryptedFiles(log)).take_in(log) == 0
+    assert log.head(waiting.append.conversation_id).version == 1
+
+
+def test_what_is_under_a_destroyed_key_is_dropped(log: EncryptedLog, tmp_path: Path) -> None:
+    waiting, folder = unstored("Hello"), tmp_path / "spool"
+    begin(log, waiting)
+    Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
+    assert log.keys is not None
+    log.keys.erase([conversation_subject(TENANT, waiting.append.conversation_id)])
+    assert Spool(folder, EncryptedFiles(log)).take_in(log) == 0
+    assert not list(folder.iterdir())
