@@ -120,6 +120,8 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         seal_commands.seal_key,
         seal_commands.seal,
         seal_commands.checkpoint,
+        key_commands.kek,
+        key_commands.rotate_keys,
         transfer.export,
         transfer.import_,
         evidence.evidence,

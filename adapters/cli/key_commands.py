@@ -1,10 +1,11 @@
-"""`onrecord keys issue`, `keys list`, `keys revoke`: the keys of `onrecord serve`."""
+"""`onrecord keys`: the keys of `onrecord serve`. `kek`, `rotate-keys`: those of an encrypted log."""
 
 from __future__ import annotations
 
 import re
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from onrecord.adapters.cli.program import AsJson, Command, CommandGroup, Url, ac
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput, counted
 from onrecord.domain.header import microseconds_of, timestamp
 
 if TYPE_CHECKING:
@@ -280,3 +281,63 @@ def _document(entry: KeyEntry, now: int) -> dict[str, object]:
 
 def _time(moment: int | None) -> str | None:
     return None if moment is None else timestamp(moment)
+
+
+def kek(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that is not there yet.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a key-encryption key for an encrypted log, in FILE, which only you may read.
+
+    The keys of subjects are wrapped under it in the key store. Whoever has both reads the log, and without
+    either nobody does. So keep FILE and the key store apart from each other, from the log, and from its backups.
+    Piped: the name of its generation.
+
+    Example: `onrecord kek /etc/onrecord/kek`
+    """
+    from onrecord.adapters.encryption.key_file import new_key_file
+
+    generation = new_key_file(file).current()
+    if as_json:
+        output.json_line({"file": str(file), "generation": generation})
+        return
+    output.sentence(generation)
+    output.note(f"Set ONRECORD_KEK={file.absolute()} and ONRECORD_KEYS to a file for the keys.")
+    output.note("Both are as precious as the log: back them up apart from it, and from each other.")
+
+
+def rotate_keys(
+    context: typer.Context,
+    finish: Annotated[
+        bool,
+        typer.Option(
+            "--finish", help="Do what is left of one that was begun; the new key is there already."
+        ),
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Wrap the keys of an encrypted log under a new key-encryption key, and retire those before.
+
+    No event changes. Backups of the key store from before are worthless afterwards: back it up, and the
+    key-encryption key. Where that is in the environment, put the new one before the others, then use --finish.
+
+    Example: `onrecord rotate-keys`
+    """
+    from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+
+    with opened(context, url) as store:
+        log = backend_of(store)
+        if not isinstance(log, EncryptedLog) or log.keys is None:
+            raise InvalidInput("no keys are named: set ONRECORD_KEYS and ONRECORD_KEK")
+        done = log.keys.finish() if finish else log.keys.rotate()
+    until = None if done.undoable_until is None else timestamp(done.undoable_until)
+    if as_json:
+        members = {"rewrapped": done.rewrapped, "retired": list(done.retired)}
+        output.json_line({**members, "undoable_until": until})
+        return
+    output.sentence(
+        f"{counted(done.rewrapped, 'key')} wrapped anew, {counted(len(done.retired), 'generation')} retired."
+    )
+    if until is not None:
+        output.note(f"The owner of the KMS can bring them back until {until}.")

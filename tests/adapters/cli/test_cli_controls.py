@@ -91,6 +91,8 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "sweep": [()],
     "seal-key": [("seal.key",), (NASTY,)],
     "seal": [()],
+    "kek": [("kek",), (NASTY,)],
+    "rotate-keys": [()],
     "checkpoint": [(), ("--at", "1")],
     "export": [(NASTY, "-o", f"out {NASTY}".replace("/", "")), (NASTY, "-o", f"no/{NASTY}")],
     "evidence": [(NASTY, "--out", "out", "--seal"), (NASTY, "--out", "out", "--seals", NASTY)],

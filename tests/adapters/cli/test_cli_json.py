@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import onrecord
+from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
@@ -57,6 +58,19 @@ def sealing(folder: Path, url: str) -> dict[str, str]:
     return {"ONRECORD_SEAL_KEY": str(key), "ONRECORD_SEALS": str(folder / "seals")}
 
 
+def encrypted(folder: Path) -> dict[str, str]:
+    """What the environment says of an encrypted store, in which something is said."""
+    new_key_file(folder / "kek")
+    url, keys, kek = (
+        f"sqlite:///{folder / 'secret.db'}",
+        str(folder / "keys.db"),
+        str(folder / "kek"),
+    )
+    with onrecord.connect(url, keys=keys, kek=kek) as store:
+        store.conversation(KEY).user("Hello")
+    return {"ONRECORD_URL": url, "ONRECORD_KEYS": keys, "ONRECORD_KEK": kek}
+
+
 def waiting(place: str) -> str:
     """A store in which two calls wait for a person; return its URL."""
     with onrecord.connect(place) as store:
@@ -101,6 +115,8 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "seal-key FILE": run("seal-key", str(folder / "new.key"), "--json", "--url", url),
         "seal": run("seal", "--json", "--url", url, **sealed),
         "checkpoint": run("checkpoint", "--json", "--url", url, **sealed),
+        "kek FILE": run("kek", str(folder / "new.kek"), "--json"),
+        "rotate-keys": run("rotate-keys", "--json", **encrypted(folder)),
         "holds list": run("holds", "list", "--json", "--url", url),
         "access": run("access", "--json", "--url", copy),
         "retention clear [KEY]": run(
