@@ -4,6 +4,7 @@ from collections import defaultdict
 from itertools import accumulate
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.storage.clocks import stamped
 from onrecord.domain.header import body_digest, leaf, recorded_header
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
@@ -20,7 +21,7 @@ def verified_shard(backend: Backend, last: Cursor) -> list[RecordedEvent]:
     assert all(event.shard == last.shard for event in events)
     times = [event.recorded_at for event in events]
     assert times == list(accumulate(times, stamped))
-    for event in events:
+    for event in stored_of(backend).read_log(Cursor(last.incarnation, last.shard, 0), last.position):
         verify_leaf(event)
     for conversation_id, own in by_conversation(events).items():
         verify_conversation(backend, conversation_id, own)

@@ -62,6 +62,8 @@ def connect_async(
     seal_key: str | os.PathLike[str] | None = None,
     seal_vkey: str | Sequence[str] | None = None,
     access_log: AccessMode | None = None,
+    keys: str | os.PathLike[str] | None = None,
+    kek: str | os.PathLike[str] | None = None,
 ) -> Connecting:
     """Return the store at an URL for programs with coroutines; arguments are as `connect` has them.
 
@@ -86,6 +88,8 @@ def connect_async(
             seal_key=seal_key,
             seal_vkey=seal_vkey,
             access_log=access_log,
+            keys=keys,
+            kek=kek,
         )
     )
 
