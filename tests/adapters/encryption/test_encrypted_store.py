@@ -1,0 +1,201 @@
+"""A store that one setting encrypts: for its users it is as any other, and its files hold no text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+import onrecord
+from onrecord import Store
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog, stored_of
+from onrecord.adapters.encryption.key_file import new_key_file
+from onrecord.adapters.store import backend_of
+from onrecord.adapters.transfer.evidence import Scope
+from onrecord.adapters.transfer.export import export
+from onrecord.adapters.transfer.importing import import_file
+from onrecord.domain.log import Duplicate, Recorded
+from onrecord.errors import InvalidExport, InvalidInput, StorageUnavailable
+from onrecord.eventsourcing import save_together
+from tests.adapters.storage.eventsourcing.refunds import Refund, Refunds, environment
+from tests.adapters.transfer.bundles import check, sealed_store
+from tests.adapters.transfer.bundles import talk as told
+from tests.contract.http_places import HttpPlace, server
+from tests.factories import TENANT, appending, prompt, started
+
+CANARY = "the canary sings"
+
+
+@pytest.fixture(autouse=True)
+def kek(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A key-encryption key, and a key store, as the environment names them."""
+    file = tmp_path / "kek"
+    new_key_file(file)
+    monkeypatch.setenv("ONRECORD_KEYS", str(tmp_path / "keys.db"))
+    monkeypatch.setenv("ONRECORD_KEK", str(file))
+    return file
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'log.db'}"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with onrecord.connect(url) as opened:
+        yield opened
+
+
+def talk(store: Store) -> None:
+    chat = store.conversation("support/4711", subjects=["ana", "ben"])
+    chat.instruct(f"Say that {CANARY}.")
+    chat.user(CANARY, message_id="m-1")
+    chat.assistant(CANARY)
+    chat.fork("support/4711/b").user(CANARY)
+
+
+def test_its_files_hold_no_text_and_its_users_read_it(store: Store, tmp_path: Path) -> None:
+    talk(store)
+    chat = store.get("support/4711")
+    assert chat.user(CANARY, message_id="m-1") == Duplicate(3, 3)
+    assert CANARY in str(chat.request(api="openai-chat", model="gpt-4.1").body)
+    assert [turn.text for turn in store.get("support/4711/b").history()].count(CANARY) == 3
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+
+
+def test_it_verifies_with_the_keys_and_without(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(store)
+    verified = store.verify()
+    assert (verified.is_whole, verified.unchecked) == (True, ())
+    monkeypatch.delenv("ONRECORD_KEYS")
+    monkeypatch.delenv("ONRECORD_KEK")
+    with onrecord.connect(url) as locked:
+        verified = locked.verify()
+        assert verified.is_whole
+        assert any("encrypted events without a key" in each for each in verified.unchecked)
+
+
+def test_without_its_keys_nothing_is_read_nor_said(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(store)
+    monkeypatch.delenv("ONRECORD_KEYS")
+    monkeypatch.delenv("ONRECORD_KEK")
+    with onrecord.connect(url) as locked:
+        chat = locked.conversation("support/4711")
+        with pytest.raises(StorageUnavailable, match="ONRECORD_KEYS"):
+            list(chat.events())
+        with pytest.raises(StorageUnavailable, match="ONRECORD_KEYS"):
+            chat.user("Hello")
+        assert chat.head().version == 5
+
+
+@pytest.mark.parametrize("named", [{"keys": ""}, {"kek": ""}])
+def test_one_of_the_two_alone_is_refused(url: str, named: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput, match="name both"):
+        onrecord.connect(url, **named)
+
+
+def test_a_log_that_has_events_in_clear_is_not_encrypted_from_here_on(url: str) -> None:
+    with onrecord.connect(url, keys="", kek="") as clear:
+        clear.conversation("a").user("Hello")
+        with pytest.raises(InvalidInput, match="encrypted store alone"):
+            clear.conversation("b", subjects=["ana"])
+    with pytest.raises(InvalidInput, match="in clear"):
+        onrecord.connect(url)
+
+
+def test_keys_are_never_kept_in_the_log_itself(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is a log"):
+        onrecord.connect(url, keys=tmp_path / "log.db")
+    with pytest.raises(InvalidInput, match="is a file"):
+        onrecord.connect(url, keys="postgresql://keys/")
+
+
+def test_views_of_it_are_refused(store: Store) -> None:
+    with pytest.raises(InvalidInput, match="encrypted store has none"):
+        _ = store.views
+
+
+def test_what_is_saved_with_an_aggregate_is_encrypted_too(store: Store, url: str) -> None:
+    chat = store.conversation("support/4711")
+    refunds = Refunds(env=environment(url))
+    save_together(refunds, [Refund(cents=500)], chat.user, CANARY)
+    refunds.close()
+    assert chat.history()[0].text == CANARY
+    stored = stored_of(backend_of(store)).read(chat.conversation_id)
+    assert not any(CANARY.encode() in (event.body or b"") for event in stored)
+
+
+def test_an_export_of_it_is_for_its_own_log_and_one_in_clear_comes_in(
+    store: Store, tmp_path: Path
+) -> None:
+    talk(store)
+    own, file = store.get("support/4711"), tmp_path / "export.jsonl"
+    file.write_bytes(b"".join(export(backend_of(store), own.conversation_id, own.key)))
+    assert CANARY.encode() not in file.read_bytes()
+    with onrecord.connect("memory://", keys="", kek="") as clear:
+        with pytest.raises(InvalidExport, match="is encrypted"):
+            import_file(backend_of(clear), clear.tenant, file)
+        talked = clear.conversation("clear")
+        talked.user(CANARY)
+        lines = export(backend_of(clear), talked.conversation_id, talked.key)
+        file.write_bytes(b"".join(lines))
+    for recorded in (2, 0):
+        done = import_file(backend_of(store), store.tenant, file)
+        assert done.recorded == recorded
+    assert store.get("clear").history()[0].text == CANARY
+
+
+def test_keys_are_rotated_and_no_event_changes(store: Store) -> None:
+    talk(store)
+    log = backend_of(store)
+    assert isinstance(log, EncryptedLog)
+    assert log.keys is not None
+    before = list(log.stored.read(store.get("support/4711").conversation_id))
+    assert log.keys.rotate().rewrapped == 2
+    assert list(log.stored.read(store.get("support/4711").conversation_id)) == before
+    store.get("support/4711").user("Hello")
+
+
+def test_clients_of_a_service_use_it_without_keys(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = HttpPlace(server().serve(url))
+    monkeypatch.delenv("ONRECORD_KEYS")
+    monkeypatch.delenv("ONRECORD_KEK")
+    with closing(place.open()) as backend:
+        said = appending(conversation := uuid4(), started(), prompt(CANARY))
+        assert backend.append([said]) == [Recorded(1, 2, 2)]
+        assert backend.append([said]) == [Duplicate(1, 2)]
+        assert [event.event() for event in backend.read(conversation)][1] == prompt(CANARY)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+    place.remove()
+
+
+def test_its_evidence_holds_and_has_no_text(store: Store, tmp_path: Path) -> None:
+    sealed = sealed_store(backend_of(store), tmp_path)
+    told(sealed)
+    data = sealed.evidence(Scope(TENANT))
+    counts = check(data, sealed.vkey).counts
+    assert (counts["encrypted"], counts["erased"]) == (counts["events"] - 2, 2)
+    assert b"Where is it?" not in data
+
+
+def test_programs_with_coroutines_use_it_as_well(url: str) -> None:
+    async def converse() -> str | None:
+        async with onrecord.connect_async(url) as store:
+            chat = store.conversation("support/4711", subjects=["ana"])
+            await chat.user(CANARY)
+            return (await chat.history())[0].text
+
+    assert asyncio.run(converse()) == CANARY
