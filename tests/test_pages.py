@@ -135,6 +135,23 @@ def test_the_page_on_seals_does_what_it_says(
         run_program(page)
 
 
+def test_the_page_on_encryption_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, places = (DOCS / "encryption.md").read_text("utf-8"), tmp_path / "keys"
+    text = text.replace("/etc/onrecord", str(places)).replace("/var/lib/onrecord-keys", str(places))
+    for name, value in re.findall(r"^export (\w+)=(\S+)$", text, re.MULTILINE):
+        monkeypatch.setenv(name, value)
+    page = tmp_path / "encryption.md"
+    begin, rotating = re.split(r"^## (?=Whose)", text, flags=re.MULTILINE)
+    places.mkdir()
+    page.write_text(begin, encoding="utf-8")
+    assert run_commands(page) == 1
+    run_program(page)
+    page.write_text(rotating, encoding="utf-8")
+    assert run_commands(page) == 1
+
+
 def test_the_page_on_capabilities_lists_all_that_an_entry_tells() -> None:
     page = CAPABILITIES.read_text(encoding="utf-8")
     assert [name for name in Told.model_fields if f"`{name}`" not in page] == []
