@@ -34,6 +34,7 @@ class ConversationCiphers:
         self._log = log
         self._keys = keys
         self._names: OrderedDict[UUID, str] = OrderedDict()
+        self._named: OrderedDict[UUID, tuple[tuple[str, ...], str]] = OrderedDict()
         self._lock = threading.Lock()
 
     def to_append(self, append: Append) -> BodyCipher:
@@ -44,15 +45,18 @@ class ConversationCiphers:
         are named later, as long as the keys of those before are there.
         """
         begun = self._of_conversation(append.conversation_id)
-        subjects = next((event.subjects for event in append.events if event.subjects), ())
+        subjects = append.events[0].subjects
         if not subjects:
             return begun or self._of_origin(append) or self._own(append)
+        if begun is not None and self._named.get(append.conversation_id) == (subjects, begun.name):
+            return begun
         known = _subjects(append.tenant, append.conversation_id, subjects)
         named = self._asked(partial(self._keys.cipher_for, known))
         if begun is not None and begun.name != named.name:
             raise InvalidInput(
                 "the conversation is of other subjects since its first event: name those, or none"
             )
+        self._keep(self._named, append.conversation_id, (subjects, named.name))
         return named
 
     def of(self, name: str) -> BodyCipher | DestroyedKey:
@@ -69,11 +73,14 @@ class ConversationCiphers:
         first = next(iter(self._log.first_events((conversation_id,))), None)
         name = None if first is None else key_name_in(first.header)
         if name is not None:
-            with self._lock:
-                self._names[conversation_id] = name
-                while len(self._names) > _MOST_KEPT:
-                    self._names.popitem(last=False)
+            self._keep(self._names, conversation_id, name)
         return name
+
+    def _keep(self, kept: OrderedDict[UUID, T], conversation_id: UUID, what: T) -> None:
+        with self._lock:
+            kept[conversation_id] = what
+            while len(kept) > _MOST_KEPT:
+                kept.popitem(last=False)
 
     def _of_origin(self, append: Append) -> BodyCipher | None:
         for event in append.events:
