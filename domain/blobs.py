@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.errors import CorruptRecord
 
 LIMIT: Final = 64 * 1024
@@ -26,10 +26,10 @@ def blob_of(data: bytes) -> Blob:
     return Blob(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
-def digest_of(blob: Blob) -> bytes:
-    """Return the digest in a reference; CorruptRecord where it is none."""
+def digest_of(blob: Blob | KeyedBlob) -> bytes:
+    """Return the digest in a reference, keyed or not; CorruptRecord where it is none."""
     try:
-        return bytes.fromhex(blob.sha256)
+        return bytes.fromhex(blob.hmac if isinstance(blob, KeyedBlob) else blob.sha256)
     except ValueError:
         raise CorruptRecord(
             "a reference to stored bytes is no digest: verify the log and restore it from a backup"

@@ -91,6 +91,16 @@ class Blob(Value):
     size: int
 
 
+class KeyedBlob(Value):
+    """Where a blob stands that is stored encrypted: a keyed digest in hex, and the bytes as stored.
+
+    It stands in no body: a body, which is encrypted too, refers to the blob by a `Blob`.
+    """
+
+    hmac: str
+    size: int
+
+
 class Document(Value):
     """A file or an image: bytes in a blob, or a URL that the provider is to read.
 

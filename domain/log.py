@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from onrecord.domain.admission import Need, Refused
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encoding import Erased, Unrecognised, decode
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer
@@ -46,7 +46,7 @@ class NewEvent(NamedTuple):
     body: bytes
     effect: Effect
     once: str | None = None
-    blobs: tuple[Blob, ...] = ()
+    blobs: tuple[Blob | KeyedBlob, ...] = ()
     needs: Need | None = None
     subjects: tuple[str, ...] = ()
 

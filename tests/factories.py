@@ -6,7 +6,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.domain import events
-from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.content import Blob, Document, KeyedBlob, Native, Text, ToolCall, ToolResult
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect
 from onrecord.domain.log import Append, NewEvent
@@ -45,7 +45,7 @@ def raw_event(
     body: bytes = b"{}",
     effect: Effect | None = None,
     once: str | None = None,
-    blobs: tuple[Blob, ...] = (),
+    blobs: tuple[Blob | KeyedBlob, ...] = (),
 ) -> NewEvent:
     """An event of a name that no release knows, with any effect: for the log's own rules."""
     return NewEvent(

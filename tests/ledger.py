@@ -21,7 +21,9 @@ def verified_shard(backend: Backend, last: Cursor) -> list[RecordedEvent]:
     assert all(event.shard == last.shard for event in events)
     times = [event.recorded_at for event in events]
     assert times == list(accumulate(times, stamped))
-    for event in stored_of(backend).read_log(Cursor(last.incarnation, last.shard, 0), last.position):
+    for event in stored_of(backend).read_log(
+        Cursor(last.incarnation, last.shard, 0), last.position
+    ):
         verify_leaf(event)
     for conversation_id, own in by_conversation(events).items():
         verify_conversation(backend, conversation_id, own)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import hmac
 import json
 import os
 import struct
@@ -17,8 +18,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from onrecord.adapters.encryption.aes import BodyCipher, unwrapped
+from onrecord.adapters.encryption.encrypted_blobs import EncryptedBlob, StoredBlob
 from onrecord.adapters.encryption.local_keys import parse_local_key, wrap
 from onrecord.domain import encoding, header
+from onrecord.domain.content import KeyedBlob
 from onrecord.domain.encryption.bodies import key_ids_in
 from onrecord.domain.encryption.keys import data_key, subject_key
 from onrecord.domain.encryption.wrapped import (
@@ -35,6 +38,7 @@ Vector = dict[str, Any]
 Draw = Callable[[str], None]
 VECTORS: Vector = json.loads(PAGE.split("```json encryption\n")[1].split("```")[0])
 WRAPPED: Vector = VECTORS["wrapped_key"]
+BLOBS: list[Vector] = VECTORS["blobs"]
 
 each_event = pytest.mark.parametrize(
     "vector", VECTORS["events"], ids=[each["what"] for each in VECTORS["events"]]
@@ -83,6 +87,39 @@ def test_a_second_implementation_wraps_a_key_in_the_same_bytes() -> None:
     wrapped = nonce + AESGCM(key).encrypt(nonce, plain, canonical(WRAPPED["context"]))
     assert (generation, f"{generation}.{text}") == (WRAPPED["generation"], WRAPPED["text"])
     assert wrapped.hex() == WRAPPED["wrapped"]
+
+
+@pytest.mark.parametrize("vector", BLOBS, ids=[each["what"] for each in BLOBS])
+def test_a_second_implementation_and_ours_store_a_blob_in_the_same_bytes(
+    vector: Vector, drawn: Draw
+) -> None:
+    document = bytes.fromhex(vector["document"]) * vector["repeated"]
+    secret, salt = bytes.fromhex(vector["secret"]), bytes.fromhex(vector["salt"])
+    share = expand(secret, f"onrecord share {vector['key']} {vector['key']}")
+    pieces_key = expand(share, "onrecord blob pieces")
+    digest = hashlib.sha256(document).digest()
+    address = hmac.digest(expand(share, "onrecord blob"), digest, "sha256")
+    head = b"onrecord blob 1\n" + struct.pack(">H", 32) + vector["key"].encode() + salt
+    key = HKDFExpand(hashes.SHA256(), 32, b"onrecord blob key " + salt).derive(pieces_key)
+    starts, stored = range(0, len(document), 1 << 20), head
+    for number, start in enumerate(starts):
+        is_last = number == len(starts) - 1
+        nonce, bound = number.to_bytes(11) + bytes([is_last]), address if is_last else b""
+        stored += AESGCM(key).encrypt(nonce, document[start : start + (1 << 20)], head + bound)
+    stored += hashlib.sha256(stored).digest()
+    assert (pieces_key.hex(), digest.hex()) == (vector["pieces_key"], vector["sha256"])
+    assert address.hex() == vector["address"]
+    assert stored.hex() == vector.get("stored", stored.hex())
+    assert hashlib.sha256(stored).hexdigest() == vector.get(
+        "stored_sha256", hashlib.sha256(stored).hexdigest()
+    )
+    # Ours.
+    data = data_key([subject_key(secret)])
+    drawn(vector["salt"])
+    ours = EncryptedBlob(data, [document])
+    assert b"".join(ours) == stored
+    assert ours.address() == KeyedBlob(hmac=vector["address"], size=len(stored))
+    assert b"".join(StoredBlob([stored]).decrypted(data, ours.address())) == document
 
 
 # Our code.

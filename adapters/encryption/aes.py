@@ -21,7 +21,7 @@ class BodyCipher:
     def __init__(self, data_key: DataKey) -> None:
         """Use a data key. To make the cipher costs as much as to encrypt a body: keep it."""
         self.data_key = data_key
-        self._aes = _aes(data_key.body)
+        self._aes = aes_gcm(data_key.body)
 
     @property
     def name(self) -> str:
@@ -41,12 +41,12 @@ class BodyCipher:
 def wrapped(key: bytes, plain: bytes, context: bytes) -> bytes:
     """Return bytes encrypted under a key, bound to a context, with a nonce of their own."""
     nonce = os.urandom(NONCE_SIZE)
-    return nonce + _aes(key).encrypt(nonce, plain, context)
+    return nonce + aes_gcm(key).encrypt(nonce, plain, context)
 
 
 def unwrapped(key: bytes, data: bytes, context: bytes) -> bytes:
     """Return the bytes; CorruptRecord where they were changed, or are under another key or context."""
-    return _opened(_aes(key), data, context, "the wrapped key of a subject")
+    return _opened(aes_gcm(key), data, context, "the wrapped key of a subject")
 
 
 def _opened(aes: AESGCM, stored: bytes, associated: bytes, what: str) -> bytes:
@@ -62,7 +62,8 @@ def _opened(aes: AESGCM, stored: bytes, associated: bytes, what: str) -> bytes:
         ) from None
 
 
-def _aes(key: bytes) -> AESGCM:
+def aes_gcm(key: bytes) -> AESGCM:
+    """Return AES-256-GCM under a key; NotInstalled without the library."""
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ModuleNotFoundError as exc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Final, TypeVar
 from uuid import UUID
@@ -47,7 +47,7 @@ class ConversationCiphers:
         begun = self._of_conversation(append.conversation_id)
         subjects = append.events[0].subjects
         if not subjects:
-            return begun or self._of_origin(append) or self._own(append)
+            return begun or self._of_origin(append) or self.own(append)
         if begun is not None and self._named.get(append.conversation_id) == (subjects, begun.name):
             return begun
         known = _subjects(append.tenant, append.conversation_id, subjects)
@@ -58,6 +58,19 @@ class ConversationCiphers:
             )
         self._keep(self._named, append.conversation_id, (subjects, named.name))
         return named
+
+    def of_begun(self, conversation_id: UUID) -> BodyCipher | DestroyedKey | None:
+        """Return what a conversation is under since its first event; None if it has none, or one in clear."""
+        name = self._names.get(conversation_id) or self._name_in_log(conversation_id)
+        return None if name is None else self.of(name)
+
+    def of_later_events(self, conversation_id: UUID) -> Iterator[BodyCipher]:
+        """Yield what the events of a conversation are under whose first key may be gone; reads all headers."""
+        names = (key_name_in(event.header) for event in self._log.read(conversation_id))
+        for name in dict.fromkeys(names):
+            cipher = None if name is None else self.of(name)
+            if isinstance(cipher, BodyCipher):
+                yield cipher
 
     def of(self, name: str) -> BodyCipher | DestroyedKey:
         """Return what decrypts what is under keys, or the one of them that is destroyed."""
@@ -90,7 +103,8 @@ class ConversationCiphers:
                     return self._of_conversation(forked.origin)
         return None
 
-    def _own(self, append: Append) -> BodyCipher:
+    def own(self, append: Append) -> BodyCipher:
+        """Return what a conversation is under where nobody is named; the log is not asked."""
         own = _subjects(append.tenant, append.conversation_id, ())
         return self._asked(partial(self._keys.cipher_for, own))
 

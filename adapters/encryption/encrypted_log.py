@@ -6,17 +6,20 @@ that seals, proofs and hashes need. Only here the two meet, so nobody forgets to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
+from onrecord.adapters.encryption.encrypted_documents import EncryptedDocuments
 from onrecord.adapters.encryption.repeated_events import judged
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import KeyedBlobs, address_of, addresses_of
 from onrecord.domain.encryption.bodies import encrypted_header, is_clear, key_name_in
 from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.errors import StorageUnavailable
@@ -25,6 +28,7 @@ from onrecord.domain.log import (
     BEFORE_FIRST,
     Append,
     Backend,
+    BlobMissing,
     Cursor,
     Mismatch,
     NewEvent,
@@ -42,7 +46,7 @@ LOCKED = (
 )
 
 
-class StoredLog(Backend, Protocol):
+class StoredLog(KeyedBlobs, Backend, Protocol):
     """A backend, what wakes up those who follow it, and how coroutines wait for it."""
 
     wakeups: Wakeups
@@ -68,6 +72,9 @@ class EncryptedLog:
         self.keys = keys
         self._is_opaque = is_opaque
         self._ciphers = None if keys is None else ConversationCiphers(stored, keys)
+        self._documents = (
+            None if self._ciphers is None else EncryptedDocuments(stored, self._ciphers)
+        )
         self.wakeups = stored.wakeups
         self.steps = stored.steps
         # What has no body is as it is stored.
@@ -75,7 +82,6 @@ class EncryptedLog:
         self.exchange_start, self.owner = stored.exchange_start, stored.owner
         self.open, self.find, self.conversations = stored.open, stored.find, stored.conversations
         self.open_conversations = stored.open_conversations
-        self.put_blob, self.get_blob = stored.put_blob, stored.get_blob
         self.sweep_blobs, self.forget = stored.sweep_blobs, stored.forget
         self.may_forget, self.residue, self.rewrite = (
             stored.may_forget,
@@ -107,7 +113,8 @@ class EncryptedLog:
             cipher = cipher or self.ciphers().to_append(append)
             header = encrypted_header(event.header, cipher.name)
             body = cipher.encrypted(header, event.body)
-            events.append(_stored(event, header, body))
+            blobs = addresses_of(cipher.data_key, event.blobs)
+            events.append(_stored(event, header, body, blobs))
         if cipher is None:
             return append
         return Append(append.tenant, append.conversation_id, tuple(events), append.expected_version)
@@ -122,6 +129,11 @@ class EncryptedLog:
         if isinstance(cipher, DestroyedKey):
             return event._replace(salt=None, body=None)
         return RecordedEvent(*event[:-1], cipher.decrypted(event.header, event.body))
+
+    def cipher(self, name: str) -> BodyCipher | None:
+        """Return what decrypts what is under keys; None where one of them is destroyed."""
+        cipher = self.ciphers().of(name)
+        return cipher if isinstance(cipher, BodyCipher) else None
 
     def read(
         self,
@@ -173,6 +185,21 @@ class EncryptedLog:
         """Return the last events up to a version whose effect `points` so, the last one first."""
         return self._each(self.stored.pointed(conversation_id, pointer, until, limit))
 
+    def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, encrypted and durably, and return the reference."""
+        return self._known_documents().put(tenant, conversation_id, chunks)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+        """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
+        yield from self._known_documents().get(conversation_id, blob)
+
+    def moved(self, append: Append) -> bool:
+        """Whether documents of before a conversation began were put under the keys that it begins with."""
+        if all(_stays_clear(event) for event in append.events):
+            return False
+        cipher = self.ciphers().to_append(append)
+        return self._known_documents().moved(append, cipher)
+
     def _each(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
         return [self.readable(event) for event in events]
 
@@ -182,6 +209,11 @@ class EncryptedLog:
             raise StorageUnavailable(LOCKED)
         return self._ciphers
 
+    def _known_documents(self) -> EncryptedDocuments:
+        if self._documents is None:
+            raise StorageUnavailable(LOCKED)
+        return self._documents
+
 
 class _Appends(Protocol):
     def append(self, appends: Sequence[Append]) -> list[Verdict]: ...
@@ -189,7 +221,11 @@ class _Appends(Protocol):
 
 def appended(log: EncryptedLog, appends_to: _Appends, appends: Sequence[Append]) -> list[Verdict]:
     """Append to what writes into the log that is stored, encrypted; return what it says of the text."""
-    verdicts = appends_to.append([log.encrypted(append) for append in appends])
+    encrypted = [log.encrypted(append) for append in appends]
+    verdicts = appends_to.append(encrypted)
+    for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True)):
+        if isinstance(verdict, BlobMissing) and log.moved(append):
+            (verdicts[place],) = appends_to.append([encrypted[place]])
     return [
         judged(log.stored, append, verdict, log.readable)
         if isinstance(verdict, Mismatch)
@@ -213,6 +249,15 @@ def opaque(backend: Backend, *, uses_keys: bool = False) -> Backend:
 def readable_in(backend: Backend, event: RecordedEvent) -> RecordedEvent:
     """Return an event as it is stored as a log's users read it."""
     return backend.readable(event) if isinstance(backend, EncryptedLog) else event
+
+
+def stored_as(backend: Backend, event: RecordedEvent, blob: Blob) -> Blob | KeyedBlob:
+    """Return what a log has a blob by that an event refers to."""
+    name = key_name_in(event.header)
+    if name is None or not isinstance(backend, EncryptedLog):
+        return blob
+    cipher = backend.cipher(name)
+    return blob if cipher is None else address_of(cipher.data_key, blob)
 
 
 def stored_of(backend: Backend) -> Backend:
@@ -254,7 +299,9 @@ class _ReadableSubscription(Subscription):
         self.stop()
 
 
-def _stored(event: NewEvent, header: bytes, body: bytes) -> NewEvent:
+def _stored(
+    event: NewEvent, header: bytes, body: bytes, blobs: tuple[Blob | KeyedBlob, ...]
+) -> NewEvent:
     # Not by _replace, which takes as long as AES.
     return NewEvent(
         event.event_id,
@@ -265,7 +312,7 @@ def _stored(event: NewEvent, header: bytes, body: bytes) -> NewEvent:
         body,
         event.effect,
         event.once,
-        event.blobs,
+        blobs,
         event.needs,
     )
 

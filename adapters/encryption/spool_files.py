@@ -1,29 +1,27 @@
-"""Files of the spool of an encrypted log: their bytes are under the keys of the conversation.
+"""Files of the spool of an encrypted log: encrypted as a blob of their conversation is.
 
-The first line says which keys. Behind it come pieces, each encrypted with the line, its number and whether it is
-the last as additional data, behind its length in 4 bytes. So none is cut off, left out or put elsewhere.
+Behind the stored bytes stand the 32 of the address, which the last piece is bound to.
 """
 
 from __future__ import annotations
 
-import io
+import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
-from onrecord.adapters.storage.append import pieces
-from onrecord.domain import jsontext
-from onrecord.domain.encryption.wrapped import DestroyedKey
-from onrecord.domain.errors import ConversationForgotten, CorruptRecord, OnrecordError
+from onrecord.adapters.encryption.encrypted_blobs import EncryptedBlob, StoredBlob
+from onrecord.adapters.wire.blob_bytes import UnnamedFile
+from onrecord.domain.blobs import digest_of
+from onrecord.domain.content import KeyedBlob
+from onrecord.domain.encryption.blobs import DIGEST_SIZE, PIECE_SIZE
+from onrecord.domain.errors import ConversationForgotten, CorruptRecord, OnrecordError, StorageError
 from onrecord.domain.log import Append
 
 if TYPE_CHECKING:
     from onrecord.adapters.encryption.aes import BodyCipher
     from onrecord.adapters.encryption.encrypted_log import EncryptedLog
-
-_FORMAT: Final = 2
-_SIZE: Final = 4
 
 
 class EncryptedFiles:
@@ -36,61 +34,48 @@ class EncryptedFiles:
     def written(self, append: Append, content: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the bytes of a file that holds what an append waits with; OSError without its keys."""
         try:
-            cipher = self._log.ciphers().to_append(append)
+            cipher = self._cipher(append)
         except OnrecordError as exc:
             raise OSError(0, "its keys are not at hand") from exc
-        first = jsontext.write(
-            {
-                "format": _FORMAT,
-                "conversation": str(append.conversation_id),
-                "event": str(append.events[0].event_id),
-                "key": cipher.name,
-            }
-        )
-        yield first + b"\n"
-        yield from _encrypted(cipher, first, content)
+        blob = EncryptedBlob(cipher.data_key, content)
+        yield from blob
+        yield digest_of(blob.address())
 
     @contextmanager
-    def opened(self, path: Path) -> Generator[BinaryIO]:
-        """Have what a file holds, in memory; ConversationForgotten where its key was destroyed.
+    def opened(self, path: Path) -> Generator[UnnamedFile]:
+        """Have what a file holds; ConversationForgotten where its key was destroyed.
 
-        A ValueError, KeyError or CorruptRecord for what is no such file.
+        CorruptRecord for what is no such file, and for one that was changed.
         """
+        content = UnnamedFile(path.parent)
         with path.open("rb") as file:
-            first = file.readline().rstrip(b"\n")
-            cipher = self._log.ciphers().of(str(jsontext.read_object(first)["key"]))
-            if isinstance(cipher, DestroyedKey):
-                raise ConversationForgotten
-            yield io.BytesIO(b"".join(_decrypted(cipher, first, file)))
+            for piece in self._decrypted(file):
+                content.write(piece)
+        content.seek(0)
+        yield content
+
+    def _cipher(self, append: Append) -> BodyCipher:
+        ciphers = self._log.ciphers()
+        try:
+            return ciphers.to_append(append)
+        except StorageError:  # What waits does so because the log cannot be asked.
+            return ciphers.own(append)
+
+    def _decrypted(self, file: BinaryIO) -> Iterator[bytes]:
+        size = file.seek(0, os.SEEK_END) - DIGEST_SIZE
+        if size < 0:
+            raise CorruptRecord("a file of the spool was cut")
+        file.seek(size)
+        address = KeyedBlob(hmac=file.read(DIGEST_SIZE).hex(), size=size)
+        file.seek(0)
+        stored = StoredBlob(_read(file, size))
+        cipher = self._log.cipher(stored.head.name)
+        if cipher is None:
+            raise ConversationForgotten
+        yield from stored.decrypted(cipher.data_key, address)
 
 
-def _encrypted(cipher: BodyCipher, first: bytes, content: Iterable[bytes]) -> Iterator[bytes]:
-    waiting, number = b"", 0
-    for number, piece in enumerate(pieces(content)):
-        if number:
-            yield _framed(cipher.encrypted(_associated(first, number - 1), waiting))
-        waiting = piece
-    yield _framed(cipher.encrypted(_associated(first, number, is_last=True), waiting))
-
-
-def _decrypted(cipher: BodyCipher, first: bytes, file: BinaryIO) -> Iterator[bytes]:
-    number, piece = 0, _piece(file)
-    while following := file.read(_SIZE):
-        yield cipher.decrypted(_associated(first, number), piece)
-        number, piece = number + 1, file.read(int.from_bytes(following))
-    yield cipher.decrypted(_associated(first, number, is_last=True), piece)
-
-
-def _piece(file: BinaryIO) -> bytes:
-    size = file.read(_SIZE)
-    if len(size) < _SIZE:
-        raise CorruptRecord("a file of the spool was cut")
-    return file.read(int.from_bytes(size))
-
-
-def _framed(sealed: bytes) -> bytes:
-    return len(sealed).to_bytes(_SIZE) + sealed
-
-
-def _associated(first: bytes, number: int, *, is_last: bool = False) -> bytes:
-    return b"%s %d %d" % (first, number, is_last)
+def _read(file: BinaryIO, left: int) -> Iterator[bytes]:
+    while left and (piece := file.read(min(PIECE_SIZE, left))):
+        yield piece
+        left -= len(piece)

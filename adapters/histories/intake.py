@@ -30,6 +30,7 @@ from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.lineage import is_forgotten, last_pointed
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.domain import conversation
+from onrecord.domain.content import Blob
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import Event, InstructionsSet
 from onrecord.domain.head import Head, Pointer
@@ -198,7 +199,8 @@ def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
     backend = backend_of(store)
     spool_of(store).settle(backend)
     backend.open(store.tenant, wanted.key, append.conversation_id)
-    needed = {blob.sha256 for event in append.events for blob in event.blobs}
+    blobs = (blob for event in append.events for blob in event.blobs)
+    needed = {blob.sha256 for blob in blobs if isinstance(blob, Blob)}
 
     def record() -> Done:
         for digest in sorted(needed & wanted.transcript.blobs.keys()):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 from uuid import UUID
 
-from onrecord.adapters.wire.blob_bytes import BlobBytes, FileBytes
+from onrecord.adapters.wire.blob_bytes import BlobBytes, FileBytes, Readable
 from onrecord.domain import jsontext
 from onrecord.domain.admission import need_of
 from onrecord.domain.content import Blob
@@ -58,6 +58,18 @@ def _event_members(event: NewEvent) -> dict[str, Any]:
     }
 
 
+class SpooledContent(Readable, Protocol):
+    """What a file of a spool holds."""
+
+    def readline(self) -> bytes:
+        """Return the bytes from here on up to the end of a line, that included."""
+        ...
+
+    def tell(self) -> int:
+        """Return the place."""
+        ...
+
+
 class SpoolFiles(Protocol):
     """How the files of a spool are written and read."""
 
@@ -65,7 +77,7 @@ class SpoolFiles(Protocol):
         """Return the bytes of a file that holds what an append waits with."""
         ...
 
-    def opened(self, path: Path) -> AbstractContextManager[BinaryIO]:
+    def opened(self, path: Path) -> AbstractContextManager[SpooledContent]:
         """Have what a file holds."""
         ...
 
@@ -103,7 +115,7 @@ def opened(path: Path, files: SpoolFiles) -> Generator[PendingAppend]:
         )
 
 
-def _long(file: BinaryIO, blobs: list[Blob]) -> Iterator[tuple[str, FileBytes]]:
+def _long(file: SpooledContent, blobs: list[Blob]) -> Iterator[tuple[str, FileBytes]]:
     at = file.tell()
     for blob in blobs:
         yield blob.sha256, FileBytes(file, blob, at)

@@ -15,7 +15,9 @@ from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.admission import Refused, Standing
-from onrecord.domain.content import Blob
+from onrecord.domain.blobs import digest_of
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import StoredDigest
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.head import Head, advance
 from onrecord.domain.header import body_digest, leaf, recorded_header
@@ -95,7 +97,7 @@ def _unmet(append: Append, place: Place) -> Refused | None:
     return None
 
 
-def referred(append: Append) -> Iterator[Blob]:
+def referred(append: Append) -> Iterator[Blob | KeyedBlob]:
     """Yield the blobs that the events of an append refer to, in order."""
     return (blob for event in append.events for blob in event.blobs)
 
@@ -243,14 +245,57 @@ def pieces(chunks: Iterable[bytes], size: int = PIECE_SIZE) -> Iterator[bytes]:
         yield bytes(piece)
 
 
-def verified(stored: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
-    """Yield a blob's pieces; CorruptRecord at the end, if they are not the bytes it refers to."""
-    digest, size = hashlib.sha256(), 0
+class Digested:
+    """Bytes that come in pieces, to be read once; then it says what refers to them."""
+
+    def __init__(self, arriving: Iterable[bytes]) -> None:
+        """Read none yet."""
+        self._arriving = arriving
+        self._digest = hashlib.sha256()
+        self._size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the pieces as they come."""
+        for piece in self._arriving:
+            self._digest.update(piece)
+            self._size += len(piece)
+            yield piece
+
+    def blob(self) -> Blob:
+        """Return the reference to the bytes that were read."""
+        return Blob(sha256=self._digest.hexdigest(), size=self._size)
+
+
+def verified(stored: Iterable[bytes], blob: Blob | KeyedBlob) -> Iterator[bytes]:
+    """Yield a blob's pieces; CorruptRecord at the end, if they are not the bytes it refers to.
+
+    Of an encrypted blob it is the digest at its end that is checked: who has its key checks the rest.
+    """
+    keyed = isinstance(blob, KeyedBlob)
+    digest = StoredDigest() if keyed else ContentDigest(digest_of(blob))
+    size = 0
     for piece in stored:
         digest.update(piece)
         size += len(piece)
         yield piece
-    if (digest.hexdigest(), size) != (blob.sha256, blob.size):
+    if size != blob.size or not digest.is_right():
         raise CorruptRecord(
             "bytes of a document are missing or do not match their digest: restore them from a backup"
         )
+
+
+class ContentDigest:
+    """Whether bytes have a SHA-256: what shows of a blob that is not encrypted."""
+
+    def __init__(self, wanted: bytes) -> None:
+        """Begin with no bytes."""
+        self._wanted = wanted
+        self._digest = hashlib.sha256()
+
+    def update(self, stored: bytes) -> None:
+        """Take the next bytes."""
+        self._digest.update(stored)
+
+    def is_right(self) -> bool:
+        """Whether they have, when all bytes were taken."""
+        return self._digest.digest() == self._wanted

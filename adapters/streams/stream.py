@@ -356,7 +356,7 @@ class Stream:
     def _takes_from_origin(self, drafted: tuple[NewEvent, ...]) -> bool:
         """Copy the blobs of events from what the conversation was forked from; say if any was."""
         origins = [owner for owner in owners_of(self._whole()) if owner != self.conversation_id]
-        missing = (blob for event in drafted for blob in event.blobs)
+        missing = (b for event in drafted for b in event.blobs if isinstance(b, Blob))
         copied = False
         for blob in dict.fromkeys(missing):
             if has_blob(self.backend, (self.conversation_id,), blob):

@@ -15,10 +15,11 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import opaque, readable_in, stored_of
+from onrecord.adapters.storage.append import verified
 from onrecord.adapters.streams.lineage import Lineages
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend, RecordedEvent
@@ -33,8 +34,8 @@ def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator
     """Yield the lines of an export, as the conversation stands now; memory stays constant.
 
     `key` is None where it was forgotten. CorruptRecord where a blob is missing or an event is damaged: no
-    import would take the file. InvalidInput for an aggregate that begins at version 0. Encrypted events stand
-    in it as they are stored.
+    import would take the file. InvalidInput for an aggregate that begins at version 0. Encrypted events, and
+    the blobs that the conversation owns then, stand in it as they are stored.
     """
     return closed(_lines(backend, conversation_id, key))
 
@@ -65,7 +66,7 @@ def blobs_in(recorded: RecordedEvent) -> tuple[Blob, ...]:
 def _lines(
     backend: Backend, conversation_id: UUID, key: str | None
 ) -> Iterator[Mapping[str, object]]:
-    readable = opaque(backend, uses_keys=True)
+    readable, locked = opaque(backend, uses_keys=True), opaque(backend)
     until = backend.head(conversation_id).version
     first = next(readable.read(conversation_id, limit=1), None)
     if first is not None and first.version < 1:
@@ -86,13 +87,30 @@ def _lines(
         segment.conversation_id
         for segment in reversed(Lineages(readable, conversation_id).whole(until))
     ]
+    if stored_of(backend) is not backend:
+        # Whoever has no key cannot tell which event refers to which: all of them come first.
+        yield from _encrypted_blobs(backend, conversation_id)
     seen: set[str] = set()
     for recorded in undamaged(backend, conversation_id, until):
-        for blob in blobs_in(readable_in(readable, recorded)):
+        for blob in blobs_in(readable_in(locked, recorded)):
             if blob.sha256 not in seen:
                 seen.add(blob.sha256)
                 yield from blob_lines(blob, bytes_among(backend, owners, blob))
         yield {**place_members(recorded), "exchange": recorded.exchange, **byte_members(recorded)}
+
+
+def _encrypted_blobs(backend: Backend, conversation_id: UUID) -> Iterator[Mapping[str, object]]:
+    """Yield the blobs that a conversation owns as they are stored, by their addresses."""
+    inventory = backend.inventory()
+    with inventory.moment() as moment:
+        head = moment.head(conversation_id)
+        blobs = [] if head is None else moment.blobs(head)
+    for blob in blobs:
+        if head is not None and blob.digest is not None and blob.referenced:
+            size = sum(len(chunk.data) for chunk in inventory.chunks(head, blob))
+            address = KeyedBlob(hmac=blob.digest.hex(), size=size)
+            stored = (chunk.data for chunk in inventory.chunks(head, blob))
+            yield from blob_lines(address, verified(stored, address))
 
 
 def undamaged(backend: Backend, conversation_id: UUID, until: int) -> Iterator[RecordedEvent]:
@@ -153,9 +171,10 @@ def bytes_among(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterato
     raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
 
 
-def blob_lines(blob: Blob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
-    """Yield a blob in pieces; even an empty blob has one."""
-    beginning, start = {"blob": blob.sha256, "size": blob.size}, 0
+def blob_lines(blob: Blob | KeyedBlob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
+    """Yield a blob in pieces, by its digest or its address; even an empty blob has one."""
+    name = blob.hmac if isinstance(blob, KeyedBlob) else blob.sha256
+    beginning, start = {"blob": name, "size": blob.size}, 0
     for data in _pieces(chunks):
         yield {**beginning, "start": start, "data": b64encode(data).decode()}
         start += len(data)

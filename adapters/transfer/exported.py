@@ -17,6 +17,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.admission import Standing, closes, need_of, why_refused
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased
+from onrecord.domain.encryption.blobs import is_encrypted
 from onrecord.domain.encryption.bodies import key_name_in
 from onrecord.domain.errors import InvalidExport, OnrecordError
 from onrecord.domain.events import ConversationStarted
@@ -249,15 +250,19 @@ class _OpenBlob:
         self._blob = blob
         self._size = 0
         self._running = hashlib.sha256()
+        self._is_encrypted = False
 
     def add(self, piece: Piece) -> None:
         if piece.blob != self._blob or piece.start != self._size:
             raise InvalidExport("a piece of a blob is missing or out of place")
+        self._is_encrypted = self._is_encrypted or (not self._size and is_encrypted(piece.data))
         self._size += len(piece.data)
         self._running.update(piece.data)
 
     def close(self) -> None:
         if self._running.hexdigest() != self._blob.sha256:
+            if self._is_encrypted:
+                raise InvalidExport("a blob is encrypted: only its own log has the keys to read it")
             raise InvalidExport("a blob's bytes do not match its digest")
 
 

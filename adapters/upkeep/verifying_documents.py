@@ -5,13 +5,16 @@ They may be large. So they are read part by part, outside any moment: an erasure
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import stored_of
+from onrecord.adapters.storage.append import ContentDigest
 from onrecord.adapters.streams.lineage import Lineages
-from onrecord.domain.content import Blob
+from onrecord.domain.blobs import digest_of
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import StoredDigest
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.inventory import Inventory, StoredBlob, StoredHead
 from onrecord.domain.log import Backend
@@ -26,6 +29,7 @@ class StoredDocuments:
         """Read them from a backend."""
         self._backend = backend
         self._inventory = inventory
+        self._is_encrypted = stored_of(backend) is not backend
         self._readable: dict[tuple[UUID, str, int], bool] = {}
 
     def faults(
@@ -39,12 +43,12 @@ class StoredDocuments:
         for blob in stored:
             reference = None if blob.digest is None else references.of(blob.digest)
             yield from blob_faults(fold, head, blob, reference)
-            faults = list(_bytes_faults(self._inventory, head, blob, reference))
+            faults = list(self._bytes_faults(head, blob, reference))
             if faults and self._is_there(head, blob):
                 yield from faults
         for reference in references.missing(stored):
             if not (reference.by_requests_alone and self._is_of_origin(head, reference)):
-                why = f"the blob {reference.blob.sha256} is missing or damaged"
+                why = f"the blob {digest_of(reference.stored).hex()} is missing or damaged"
                 yield Fault(head.conversation_id, reference.version, why)
 
     def _is_there(self, head: StoredHead, blob: StoredBlob) -> bool:
@@ -82,24 +86,31 @@ class StoredDocuments:
         events = self._backend.read(conversation_id, after=version - 1, until=version)
         return any(event.body is None for event in events)
 
+    def _bytes_faults(
+        self, head: StoredHead, blob: StoredBlob, reference: Reference | None
+    ) -> Iterator[Fault]:
+        """Yield what does not hold of the bytes of a blob; of one that is arriving, nothing is known."""
+        if blob.digest is None:
+            return
+        digest = StoredDigest() if self._is_encrypted else ContentDigest(blob.digest)
+        size, dense = 0, True
+        for number, chunk in enumerate(self._inventory.chunks(head, blob)):
+            digest.update(chunk.data)
+            size += len(chunk.data)
+            dense = dense and chunk.number == number and chunk.tenant in (None, head.tenant)
+        if not dense:
+            why = f"the parts of the blob {blob.digest.hex()} are not those that were stored"
+            yield Fault(head.conversation_id, 0, why)
+        sizes = {size, *(() if blob.size is None else (blob.size,))}
+        sizes |= set() if reference is None else {reference.stored.size}
+        is_right = digest.is_right() and len(sizes) == 1
+        if not (is_right and self._is_the_one(head, reference)):
+            version = 0 if reference is None else reference.version
+            why = f"the blob {blob.digest.hex()} is missing or damaged"
+            yield Fault(head.conversation_id, version, why)
 
-def _bytes_faults(
-    inventory: Inventory, head: StoredHead, blob: StoredBlob, reference: Reference | None
-) -> Iterator[Fault]:
-    """Yield what does not hold of the bytes of a blob; of one that is arriving, nothing is known."""
-    if blob.digest is None:
-        return
-    digest, size, dense = hashlib.sha256(), 0, True
-    for number, chunk in enumerate(inventory.chunks(head, blob)):
-        digest.update(chunk.data)
-        size += len(chunk.data)
-        dense = dense and chunk.number == number and chunk.tenant in (None, head.tenant)
-    if not dense:
-        why = f"the parts of the blob {blob.digest.hex()} are not those that were stored"
-        yield Fault(head.conversation_id, 0, why)
-    sizes = {size, *(() if blob.size is None else (blob.size,))}
-    sizes |= set() if reference is None else {reference.blob.size}
-    if digest.digest() != blob.digest or len(sizes) > 1:
-        version = 0 if reference is None else reference.version
-        why = f"the blob {blob.digest.hex()} is missing or damaged"
-        yield Fault(head.conversation_id, version, why)
+    def _is_the_one(self, head: StoredHead, reference: Reference | None) -> bool:
+        """Whether an encrypted document is the one that is referred to, which takes its key to say."""
+        if reference is None or not isinstance(reference.stored, KeyedBlob):
+            return True
+        return self._is_readable(head.conversation_id, reference.blob)

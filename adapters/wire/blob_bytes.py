@@ -1,7 +1,9 @@
 """The bytes of a blob: held in memory where they are few, in a file where they are many.
 
 The file is in the folder of the spool and has no name (`O_TMPFILE`, or unlinked as it is made): it
-may hold secrets that are not cut yet, so nothing of it may outlive the process, however that ends.
+may hold secrets that are not cut yet, so nothing of it may outlive the process, however that ends. It is
+encrypted under a key that only the process has, where `cryptography` is installed: always, in an
+encrypted store.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -24,30 +27,77 @@ class UnnamedFile:
 
     def __init__(self, folder: Path) -> None:
         """Make it in a folder; OSError where it cannot be."""
-        # Loading it takes longer than most answers need: they stay in memory.
+        # Loading them takes longer than most answers need: they stay in memory.
         import tempfile
+
+        from onrecord.adapters.encryption.scratch import scratch_cipher
 
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed with this
+        self._cipher = scratch_cipher()
+        self._at = 0
 
     def seek(self, at: int) -> object:
         """Go to a place."""
+        self._at = at
         return self._file.seek(at)
 
     def read(self, size: int) -> bytes:
         """Return what stands here, so many bytes at most."""
-        return bytes(self._file.read(size))
+        return self._turned(bytes(self._file.read(size)))
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def readline(self) -> bytes:
+        """Return the bytes from here on up to the end of a line, that included."""
+        start, line, end = self._at, b"", b""
+        while not end and (piece := self.read(PIECE)):
+            before, end, _ = piece.partition(b"\n")
+            line += before + end
+        self.seek(start + len(line))
+        return line
 
     def write(self, data: bytes) -> None:
         """Write all of some bytes; OSError where only a part could be, or none."""
-        left = memoryview(data)
+        left = memoryview(self._turned(data))
         while left:  # A file without a buffer may take a part.
             left = left[self._file.write(left) :]
+
+    def _turned(self, data: bytes) -> bytes:
+        """Return the bytes of this place encrypted, or decrypted, and go on behind them."""
+        at, self._at = self._at, self._at + len(data)
+        return data if self._cipher is None else self._cipher.turned(data, at)
 
     def __del__(self) -> None:
         """Close it, if it could be made."""
         if hasattr(self, "_file"):
             self._file.close()
+
+
+class HeldBytes:
+    """Bytes that are held in memory up to a number, and stand in a file of their own beyond it."""
+
+    def __init__(self, most: int) -> None:
+        """Hold none; a file is made where the system has its temporary ones."""
+        self._most = most
+        self._bytes: BytesIO | UnnamedFile = BytesIO()
+
+    def write(self, data: bytes) -> None:
+        """Write bytes behind those before; OSError where they cannot be."""
+        if isinstance(self._bytes, BytesIO) and self._bytes.tell() + len(data) > self._most:
+            import tempfile
+
+            held, self._bytes = self._bytes.getvalue(), UnnamedFile(Path(tempfile.gettempdir()))
+            self._bytes.write(held)
+        self._bytes.write(data)
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """Yield what was written, so many bytes at once."""
+        self._bytes.seek(0)
+        while piece := self._bytes.read(size):
+            yield piece
 
 
 class Readable(Protocol):

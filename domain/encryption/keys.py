@@ -31,6 +31,7 @@ _ID_INFO: Final = b"onrecord key id"
 _SHARE_INFO: Final = b"onrecord share "
 _BODY_INFO: Final = b"onrecord body"
 _BLOB_INFO: Final = b"onrecord blob"
+_PIECES_INFO: Final = b"onrecord blob pieces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,14 @@ class SubjectKey:
 class DataKey:
     """What the bodies of a set of subjects are encrypted with, and their blobs are addressed by.
 
-    `name` is what the headers say: the ids of the subjects' keys.
+    `name` is what the headers say: the ids of the subjects' keys. From `blob_pieces` comes the key of the
+    pieces of each blob.
     """
 
     name: str
     body: bytes = field(repr=False)
     blob_address: bytes = field(repr=False)
+    blob_pieces: bytes = field(repr=False)
 
 
 def subject_key(secret: bytes) -> SubjectKey:
@@ -67,7 +70,12 @@ def data_key(keys: Sequence[SubjectKey]) -> DataKey:
     secret = bytes(KEY_SIZE)
     for key in keys:
         secret = _xor(secret, expand(key.secret, _share_info(key.key_id, name)))
-    return DataKey(name, expand(secret, _BODY_INFO), expand(secret, _BLOB_INFO))
+    return DataKey(
+        name,
+        body=expand(secret, _BODY_INFO),
+        blob_address=expand(secret, _BLOB_INFO),
+        blob_pieces=expand(secret, _PIECES_INFO),
+    )
 
 
 def key_name(key_ids: Sequence[str]) -> str:

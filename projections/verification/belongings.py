@@ -6,12 +6,14 @@ the events, or cannot be there without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 from uuid import UUID
 
 from onrecord.domain.actors import ActorName, actor_id
-from onrecord.domain.content import Blob
+from onrecord.domain.blobs import digest_of
+from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import RequestSent
@@ -26,44 +28,58 @@ from onrecord.projections.retention.hold_records import hold_entry
 from onrecord.projections.retention.retention_records import retention_entry
 from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 
+Address: TypeAlias = Callable[[Blob], Blob | KeyedBlob]
+"""Says what the log has a blob by that an event refers to."""
+
+
+def as_it_is(blob: Blob) -> Blob:
+    """Return what a log has a blob by that is not encrypted."""
+    return blob
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A blob that events refer to, and when the last of them was recorded.
 
-    `version` is that of the first one, of the first that is no request if there is such.
+    `stored` is what the log has it by. `version` is that of the first event, of the first that is no request
+    if there is such.
     """
 
     blob: Blob
+    stored: Blob | KeyedBlob
     version: int
     recorded_at: int
     by_requests_alone: bool
 
 
 class References:
-    """The blobs that the events of a conversation refer to, by their digests in hex."""
+    """The blobs that the events of a conversation refer to, by the digests that the log has them by."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._found: dict[str, Reference] = {}
+        self._found: dict[bytes, Reference] = {}
 
-    def take(self, event: RecordedEvent, happened: Happened | None) -> None:
-        """Take note of what an event refers to."""
+    def take(
+        self, event: RecordedEvent, happened: Happened | None, address: Address = as_it_is
+    ) -> None:
+        """Take note of what an event refers to; `address` says what the log has that by."""
         if happened is None or isinstance(happened, Erased | Unrecognised):
             return
         for blob in blobs_of(happened):
-            known, alone = self._found.get(blob.sha256), isinstance(happened, RequestSent)
+            stored = address(blob)
+            digest = digest_of(stored)
+            known, alone = self._found.get(digest), isinstance(happened, RequestSent)
             if known is None or (known.by_requests_alone and not alone):
-                known = Reference(blob, event.version, event.recorded_at, alone)
-            self._found[blob.sha256] = replace(known, recorded_at=event.recorded_at)
+                known = Reference(blob, stored, event.version, event.recorded_at, alone)
+            self._found[digest] = replace(known, recorded_at=event.recorded_at)
 
     def of(self, digest: bytes) -> Reference | None:
         """Return the reference to a blob, or None."""
-        return self._found.get(digest.hex())
+        return self._found.get(digest)
 
     def missing(self, stored: Sequence[StoredBlob]) -> list[Reference]:
         """Return the references to what is not stored here."""
-        there = {blob.digest.hex() for blob in stored if blob.digest is not None}
+        there = {blob.digest for blob in stored}
         return [reference for digest, reference in self._found.items() if digest not in there]
 
 

@@ -4,26 +4,46 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol, cast
 from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from onrecord.adapters.encryption.encrypted_blobs import EncryptedBlob, StoredBlob
+from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.storage.append import PIECE_SIZE
 from onrecord.adapters.transfer.export import blobs_in
 from onrecord.domain.blobs import blob_of
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import KeyedBlobs, address_of
+from onrecord.domain.encryption.keys import data_key, subject_key
 from onrecord.domain.errors import CorruptRecord, StorageBusy
 from onrecord.domain.log import Backend, BlobMissing, Conflict, Duplicate, Forgotten, Recorded
-from tests.contract.places import Place
-from tests.factories import TENANT, answer, appending, attachment
+from tests.contract.places import WHERE_THE_LOG_IS, Place, prepared
+from tests.factories import TENANT, answer, appending, attachment, raw_event
 from tests.ledger import verified_log
 from tests.patience import PATIENCE
 from tests.search import examples
 
+CANARY = b"the canary sings"
+KEY, OTHER_KEY = (data_key([subject_key(bytes([number]) * 32)]) for number in range(2))
 NOW = 0
 A_DAY = 24 * 3600 * 1_000_000
+
+
+class KeyedStore(KeyedBlobs, Backend, Protocol):
+    """A log that takes encrypted blobs."""
+
+
+@pytest.fixture(params=WHERE_THE_LOG_IS)
+def keyed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KeyedStore]:
+    for place in prepared(request.param, tmp_path):
+        opened = place.open()
+        yield cast("KeyedStore", stored_of(opened))
+        opened.close()
 
 
 @pytest.mark.parametrize(
@@ -71,6 +91,34 @@ def test_a_blob_that_is_missing_or_of_another_size_is_corrupt(backend: Backend) 
         list(backend.get_blob(conversation, blob_of(b"never stored")))
     with pytest.raises(CorruptRecord):
         list(backend.get_blob(conversation, Blob(sha256=blob.sha256, size=7)))
+
+
+@pytest.mark.parametrize("size", [0, 9, PIECE_SIZE, 2 * PIECE_SIZE + 7])
+def test_encrypted_bytes_stand_where_their_key_says(keyed: KeyedStore, size: int) -> None:
+    """A log that has no key keeps them as they are, refers to them and sweeps them."""
+    conversation, data = uuid4(), CANARY * (size // len(CANARY) + 1)
+    encrypted = EncryptedBlob(KEY, [data[:size]])
+    address = keyed.put_keyed_blob(TENANT, conversation, encrypted)
+    assert address == address_of(KEY, blob_of(data[:size]))
+    stored = b"".join(keyed.get_blob(conversation, address))
+    assert CANARY not in stored
+    assert b"".join(StoredBlob([stored]).decrypted(KEY, address)) == data[:size]
+    keyed.put_keyed_blob(TENANT, conversation, EncryptedBlob(KEY, [data[:size]]))
+    referring = raw_event(blobs=(address,))
+    assert keyed.append([appending(conversation, referring)]) == [Recorded(1, 1, 1)]
+    assert keyed.sweep_blobs(NOW) == 0
+    with pytest.raises(CorruptRecord, match="missing"):
+        list(keyed.get_blob(conversation, address_of(KEY, blob_of(b"another"))))
+    with pytest.raises(CorruptRecord, match="missing or do not match"):
+        list(keyed.get_blob(conversation, KeyedBlob(hmac=address.hmac, size=size)))
+
+
+def test_encrypted_bytes_whose_address_is_not_stored_are_not_referred_to(keyed: KeyedStore) -> None:
+    conversation = uuid4()
+    keyed.put_keyed_blob(TENANT, conversation, EncryptedBlob(KEY, [CANARY]))
+    referring = raw_event(blobs=(address_of(OTHER_KEY, blob_of(CANARY)),))
+    assert keyed.append([appending(conversation, referring)]) == [BlobMissing(0)]
+    assert keyed.sweep_blobs(NOW) == 1
 
 
 def test_what_is_no_digest_is_corrupt(backend: Backend) -> None:

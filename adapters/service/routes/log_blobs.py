@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect
@@ -34,6 +33,7 @@ from onrecord.adapters.storage.http.forms import (
 )
 from onrecord.adapters.storage.http.problem_types import BYTES_MISSING
 from onrecord.adapters.storage.steps import each_beside_loop
+from onrecord.adapters.wire.blob_bytes import HeldBytes
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
 
@@ -51,17 +51,17 @@ async def put_blob(call: Call[Empty, Empty]) -> Response:
     """Store the bytes of a document, and return the reference."""
     conversation_id = conversation_id_of(call)
     call.share.hold(PIECE_SIZE)  # The rest goes through a file.
-    with SpooledTemporaryFile[bytes](max_size=PIECE_SIZE) as file:
-        await _receive(call, file)
-        file.seek(0)
-        pieces = partial(each_beside_loop, iter(partial(file.read, PIECE_SIZE), b""))
-        blob = await call.steps.run(
-            lambda: call.backend.put_blob(call.tenant, conversation_id, pieces())
+    held = HeldBytes(PIECE_SIZE)
+    await _receive(call, held)
+    blob = await call.steps.run(
+        lambda: call.backend.put_blob(
+            call.tenant, conversation_id, each_beside_loop(held.pieces(PIECE_SIZE))
         )
+    )
     return answered(BlobForm(sha256=blob.sha256, size=blob.size), 201)
 
 
-async def _receive(call: Call[Empty, Empty], file: SpooledTemporaryFile[bytes]) -> None:
+async def _receive(call: Call[Empty, Empty], held: HeldBytes) -> None:
     """Write the body to a file: whoever sends slowly holds up nobody else's use of the store."""
     if call.request.headers.get("content-type", _OCTETS) != _OCTETS:
         raise Problem(WRONG_MEDIA_TYPE, f"send {_OCTETS}")
@@ -72,7 +72,7 @@ async def _receive(call: Call[Empty, Empty], file: SpooledTemporaryFile[bytes]) 
                 size += len(chunk)
                 if size > most:
                     raise Problem(TOO_LARGE, f"at most {most:,} bytes are taken", limit=most)
-                await asyncio.to_thread(file.write, chunk)
+                await asyncio.to_thread(held.write, chunk)
                 alarm.reschedule(loop.time() + call.limits.body_seconds)
     except TimeoutError:
         raise Problem(TOO_SLOW) from None

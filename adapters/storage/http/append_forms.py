@@ -19,6 +19,7 @@ from onrecord.adapters.storage.http.forms import (
     text_of,
 )
 from onrecord.domain.admission import Need, Refused
+from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob
 from onrecord.domain.head import Effect, Pointer
 from onrecord.domain.log import (
@@ -172,7 +173,8 @@ def _new_event_form(event: NewEvent) -> NewEventForm:
         effect=EffectForm.model_construct(**effect),
         once=_bytes_if_given(event.once),
         blobs=tuple(
-            BlobForm.model_construct(sha256=blob.sha256, size=blob.size) for blob in event.blobs
+            BlobForm.model_construct(sha256=digest_of(blob).hex(), size=blob.size)
+            for blob in event.blobs
         ),
         needs=event.needs,
     )

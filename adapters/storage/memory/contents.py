@@ -12,7 +12,9 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.domain.actors import ActorName, actor_id
-from onrecord.domain.content import Blob
+from onrecord.domain.blobs import digest_of
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.inventory import (
     Moment,
@@ -85,22 +87,29 @@ class MemoryBlobs:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._stored: dict[tuple[UUID, str], _Stored] = {}
+        self._stored: dict[tuple[UUID, bytes], _Stored] = {}
 
-    def put(self, owner: UUID, blob: Blob, data: tuple[bytes, ...]) -> None:
+    def put(self, owner: UUID, blob: Blob | KeyedBlob, data: tuple[bytes, ...]) -> None:
         """Keep the pieces of a blob; those that are there already stay, and are new again."""
         now = _monotonic()
-        self._stored.setdefault((owner, blob.sha256), _Stored(data, now)).stored_at = now
+        self._stored.setdefault((owner, digest_of(blob)), _Stored(data, now)).stored_at = now
 
-    def get(self, owner: UUID, blob: Blob) -> tuple[bytes, ...] | None:
+    def get(self, owner: UUID, blob: Blob | KeyedBlob) -> tuple[bytes, ...] | None:
         """Return the pieces of a blob, or None."""
-        stored = self._stored.get((owner, blob.sha256))
+        stored = self._stored.get((owner, digest_of(blob)))
         return None if stored is None else stored.data
 
-    def refer(self, owner: UUID, blobs: Iterable[Blob]) -> None:
+    def read(self, owner: UUID, blob: Blob | KeyedBlob) -> tuple[bytes, ...]:
+        """Return the pieces of a blob; CorruptRecord where it is not there."""
+        data = self.get(owner, blob)
+        if data is None:
+            raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
+        return data
+
+    def refer(self, owner: UUID, blobs: Iterable[Blob | KeyedBlob]) -> None:
         """Take note that an event refers to blobs: no sweep takes them."""
         for blob in blobs:
-            if (stored := self._stored.get((owner, blob.sha256))) is not None:
+            if (stored := self._stored.get((owner, digest_of(blob)))) is not None:
                 stored.referenced = True
 
     def sweep(self, age: int) -> int:
@@ -117,10 +126,10 @@ class MemoryBlobs:
         """Return the blobs of a conversation as rows, each with its pieces."""
         return {
             StoredBlob(
-                digest,
+                digest.hex(),
                 tenant,
                 0,
-                bytes.fromhex(digest),
+                digest,
                 None,
                 content.referenced,
                 content.stored_at,

@@ -48,8 +48,9 @@ from onrecord.adapters.storage.subscription import (
     owned_by,
 )
 from onrecord.domain.blobs import blob_of
-from onrecord.domain.content import Blob
-from onrecord.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import KeyedBytes
+from onrecord.domain.errors import ConversationForgotten, StorageUnavailable
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
@@ -66,6 +67,7 @@ from onrecord.domain.log import (
 )
 
 R = TypeVar("R")
+B = TypeVar("B", Blob, KeyedBlob)
 
 
 class Memory:
@@ -230,20 +232,18 @@ class Memory:
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes and return the reference; storing them again changes nothing."""
         data = tuple(pieces(chunks))
-        blob = blob_of(b"".join(data))
-        with self._lock:
-            self._ready()
-            self._must_take(tenant, conversation_id)
-            self._blobs.put(conversation_id, blob, data)
-        return blob
+        return self._kept(tenant, conversation_id, blob_of(b"".join(data)), data)
 
-    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+    def put_keyed_blob(self, tenant: UUID, conversation_id: UUID, stored: KeyedBytes) -> KeyedBlob:
+        """Store the bytes of an encrypted blob and return where they stand."""
+        data = tuple(pieces(stored))
+        return self._kept(tenant, conversation_id, stored.address(), data)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob | KeyedBlob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
         with self._lock:
             self._ready()
-            data = self._blobs.get(conversation_id, blob)
-        if data is None:
-            raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
+            data = self._blobs.read(conversation_id, blob)
         yield from verified(data, blob)
 
     def sweep_blobs(self, age: int) -> int:
@@ -323,11 +323,7 @@ class Memory:
         if (missing := self._missing(append)) is not None:
             return missing
         recording = record(
-            append,
-            place.head,
-            shard=SHARD,
-            position=len(self._log),
-            recorded_at=self._recorded_at,
+            append, place.head, shard=SHARD, position=len(self._log), recorded_at=self._recorded_at
         )
         self._finish(lambda: self._keep(append, recording))
         return recording.verdict()
@@ -374,6 +370,13 @@ class Memory:
             owner = append.tenant if stream is None else stream.tenant
             if owners.setdefault(append.conversation_id, owner) != append.tenant:
                 raise another_tenants()
+
+    def _kept(self, tenant: UUID, conversation_id: UUID, blob: B, data: tuple[bytes, ...]) -> B:
+        with self._lock:
+            self._ready()
+            self._must_take(tenant, conversation_id)
+            self._blobs.put(conversation_id, blob, data)
+        return blob
 
     def _must_take(self, tenant: UUID, conversation_id: UUID) -> None:
         self._must_be_own([Append(tenant, conversation_id, ())])

@@ -18,6 +18,7 @@ from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.append import must_be_apart
 from onrecord.domain.admission import Need, Refused
+from onrecord.domain.blobs import digest_of
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.log import (
     Append,
@@ -133,9 +134,7 @@ def _request(append: Append, digest: Callable[[str], bytes]) -> bytes:
     tenant, conversation = append.tenant.bytes, append.conversation_id.bytes
     expected = append.expected_version
     events = _array(_OURS, [_event(event, digest) for event in append.events])
-    blobs = _array(
-        _BYTEA, [bytes.fromhex(blob.sha256) for event in append.events for blob in event.blobs]
-    )
+    blobs = _array(_BYTEA, [digest_of(blob) for event in append.events for blob in event.blobs])
     return b"".join(
         (
             _REQUEST(5, _UUID_OID, 16, tenant, _UUID_OID, 16, conversation),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,9 @@ from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.storage.append import Proof, keyed_digest, pieces, verified
+from onrecord.adapters.storage.append import Digested, Proof, keyed_digest, pieces
 from onrecord.adapters.storage.interrupts import begin_anew_in_children, releasing
-from onrecord.adapters.storage.postgres import batch, schema
+from onrecord.adapters.storage.postgres import batch, blobs, schema
 from onrecord.adapters.storage.postgres.actors import PostgresActors
 from onrecord.adapters.storage.postgres.async_appends import AsyncAppends
 from onrecord.adapters.storage.postgres.async_connections import AsyncConnections
@@ -39,9 +38,8 @@ from onrecord.adapters.storage.subscription import (
     must_be_current,
     owned_by,
 )
-from onrecord.domain.blobs import digest_of
-from onrecord.domain.content import Blob
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import KeyedBytes
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
@@ -274,24 +272,17 @@ class Postgres:
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
-        place = (tenant, conversation_id, uuid7())
-        digest, size = hashlib.sha256(), 0
-        for number, piece in enumerate(each_beside_loop(pieces(chunks))):
-            self.connections.ask("put_chunk", (*place, number, piece))
-            digest.update(piece)
-            size += len(piece)
-        if size == 0:
-            self.connections.ask("put_chunk", (*place, 0, b""))
-        self.connections.ask("seal_blob", (*place, digest.digest(), Int8(size)))
-        return Blob(sha256=digest.hexdigest(), size=size)
+        digested = Digested(each_beside_loop(pieces(chunks)))
+        return blobs.put(self.connections, tenant, conversation_id, digested, digested.blob)
 
-    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+    def put_keyed_blob(self, tenant: UUID, conversation_id: UUID, stored: KeyedBytes) -> KeyedBlob:
+        """Store the bytes of an encrypted blob, durably, and return where they stand."""
+        arriving = each_beside_loop(pieces(stored))
+        return blobs.put(self.connections, tenant, conversation_id, arriving, stored.address)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob | KeyedBlob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
-        rows = self.connections.ask("blob", (conversation_id, digest_of(blob)))
-        if not rows:
-            raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
-        shard, blob_id = rows[0]
-        yield from verified(self._chunks(shard, blob_id), blob)
+        yield from blobs.get(self.connections, conversation_id, blob)
 
     def sweep_blobs(self, age: int) -> int:
         """Delete blobs that no event refers to and that were stored so long ago, at least."""
@@ -382,12 +373,6 @@ class Postgres:
 
     def _last_position(self, shard: int) -> int:
         return int(self.connections.ask("last_position", (shard,))[0][0])
-
-    def _chunks(self, shard: int, blob_id: UUID) -> Iterator[bytes]:
-        number = 0
-        while (rows := self.connections.ask("chunk", (shard, blob_id, number))) and rows[0][0]:
-            yield rows[0][0]
-            number += 1
 
 
 _OPEN: Final[weakref.WeakSet[Postgres]] = weakref.WeakSet()

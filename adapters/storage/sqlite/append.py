@@ -21,6 +21,7 @@ from onrecord.adapters.storage.append import (
 )
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.held_files import LogEnd
+from onrecord.domain.blobs import digest_of
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
 from onrecord.domain.log import (
@@ -181,7 +182,7 @@ def _missing(session: Session, append: Append) -> BlobMissing | None:
     """Return which blob is not there; a sweep comes before or after this transaction, not amid it."""
     owner = append.conversation_id.bytes
     for ordinal, blob in enumerate(referred(append)):
-        if session.one("select_blob", owner, bytes.fromhex(blob.sha256)) is None:
+        if session.one("select_blob", owner, digest_of(blob)) is None:
             return BlobMissing(ordinal)
     return None
 
@@ -212,8 +213,7 @@ def write(
     for new, event, once in zip(append.events, recording.events, onces, strict=True):
         session.run("insert_event", *event_row(event, new, once))
         for blob in new.blobs:
-            owner, digest = append.conversation_id.bytes, bytes.fromhex(blob.sha256)
-            session.run("refer_to_blob", owner, digest)
+            session.run("refer_to_blob", append.conversation_id.bytes, digest_of(blob))
     first, last = recording.events[0], recording.events[-1]
     session.run("upsert_head", *head_row(recording.head, append.tenant, first, last))
     if recording.head.closed:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.storage.append import PIECE_SIZE, pieces, verified
+from onrecord.adapters.storage.append import PIECE_SIZE, Digested, pieces, verified
 from onrecord.adapters.storage.sqlite.append import must_take
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import SqliteFile
 from onrecord.domain.blobs import blob_of, digest_of
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import KeyedBytes
 from onrecord.domain.errors import CorruptRecord
+
+B = TypeVar("B", Blob, KeyedBlob)
 
 
 def put_blob(
@@ -27,11 +29,27 @@ def put_blob(
     arriving = pieces(chunks)
     first = next(arriving, b"")
     if len(first) < PIECE_SIZE:
-        return _put_small(file, tenant, conversation_id, first)
-    return _put_large(file, tenant, conversation_id, chain((first,), arriving))
+        blob = blob_of(first)
+        _put_small(file, tenant, conversation_id, first, blob)
+        return blob
+    digested = Digested(chain((first,), arriving))
+    return _put_large(file, tenant, conversation_id, digested, digested.blob)
 
 
-def get_blob(file: SqliteFile, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+def put_keyed_blob(
+    file: SqliteFile, tenant: UUID, conversation_id: UUID, stored: KeyedBytes
+) -> KeyedBlob:
+    """Store the bytes of an encrypted blob, durably, and return where they stand."""
+    arriving = pieces(stored)
+    first = next(arriving, b"")
+    if len(first) < PIECE_SIZE:
+        address = stored.address()
+        _put_small(file, tenant, conversation_id, first, address)
+        return address
+    return _put_large(file, tenant, conversation_id, chain((first,), arriving), stored.address)
+
+
+def get_blob(file: SqliteFile, conversation_id: UUID, blob: Blob | KeyedBlob) -> Iterator[bytes]:
     """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
     with file.connections.borrowed() as session:
         number = _find(session, conversation_id, blob)
@@ -47,8 +65,9 @@ def sweep_blobs(file: SqliteFile, age: int) -> int:
         return session.changed()
 
 
-def _put_small(file: SqliteFile, tenant: UUID, conversation_id: UUID, data: bytes) -> Blob:
-    blob = blob_of(data)
+def _put_small(
+    file: SqliteFile, tenant: UUID, conversation_id: UUID, data: bytes, blob: Blob | KeyedBlob
+) -> None:
     with file.writing() as session:
         must_take(session, tenant, conversation_id)
         if not _keep(session, conversation_id, blob):
@@ -56,24 +75,25 @@ def _put_small(file: SqliteFile, tenant: UUID, conversation_id: UUID, data: byte
             if data:
                 session.run("insert_piece", number, 0, data)
             _complete(session, number, blob)
-    return blob
 
 
 def _put_large(
-    file: SqliteFile, tenant: UUID, conversation_id: UUID, arriving: Iterable[bytes]
-) -> Blob:
-    digest, size = hashlib.sha256(), 0
+    file: SqliteFile,
+    tenant: UUID,
+    conversation_id: UUID,
+    arriving: Iterable[bytes],
+    reference: Callable[[], B],
+) -> B:
+    """Store bytes in rows as they come; `reference` says what refers to them when all came."""
     with file.writing() as session:
         must_take(session, tenant, conversation_id)
         number = _begin(session, tenant, conversation_id)
     for ordinal, piece in enumerate(arriving):
-        digest.update(piece)
-        size += len(piece)
         with file.writing() as session:
             must_take(session, tenant, conversation_id)
             session.run("insert_piece", number, ordinal, piece)
             session.run("touch_blob", number, *_now())
-    blob = Blob(sha256=digest.hexdigest(), size=size)
+    blob = reference()
     with file.writing() as session:
         must_take(session, tenant, conversation_id)
         if _keep(session, conversation_id, blob):
@@ -88,7 +108,7 @@ def _begin(session: Session, tenant: UUID, conversation_id: UUID) -> int:
     return int(number)
 
 
-def _keep(session: Session, conversation_id: UUID, blob: Blob) -> bool:
+def _keep(session: Session, conversation_id: UUID, blob: Blob | KeyedBlob) -> bool:
     """Keep the blob from the sweep for now, if it is stored already; say whether it is."""
     number = _find(session, conversation_id, blob)
     if number is None:
@@ -97,11 +117,11 @@ def _keep(session: Session, conversation_id: UUID, blob: Blob) -> bool:
     return True
 
 
-def _complete(session: Session, number: int, blob: Blob) -> None:
-    session.run("complete_blob", number, bytes.fromhex(blob.sha256), *_now())
+def _complete(session: Session, number: int, blob: Blob | KeyedBlob) -> None:
+    session.run("complete_blob", number, digest_of(blob), *_now())
 
 
-def _find(session: Session, conversation_id: UUID, blob: Blob) -> int | None:
+def _find(session: Session, conversation_id: UUID, blob: Blob | KeyedBlob) -> int | None:
     row = session.one("select_blob", conversation_id.bytes, digest_of(blob))
     return None if row is None else row[0]
 

@@ -51,7 +51,8 @@ from onrecord.adapters.storage.subscription import (
     must_be_current,
     owned_by,
 )
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.blobs import KeyedBytes
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
@@ -244,7 +245,11 @@ class Sqlite:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
         return blobs.put_blob(self.file, tenant, conversation_id, chunks)
 
-    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+    def put_keyed_blob(self, tenant: UUID, conversation_id: UUID, stored: KeyedBytes) -> KeyedBlob:
+        """Store the bytes of an encrypted blob, durably, and return where they stand."""
+        return blobs.put_keyed_blob(self.file, tenant, conversation_id, stored)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob | KeyedBlob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
         return blobs.get_blob(self.file, conversation_id, blob)
 

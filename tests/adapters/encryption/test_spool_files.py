@@ -10,7 +10,11 @@ import pytest
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.spool_files import EncryptedFiles
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
+from onrecord.adapters.recording.unstored import PendingAppend
+from onrecord.adapters.wire.blob_bytes import FileBytes, filed, pieces_of
+from onrecord.domain.blobs import blob_of
 from onrecord.domain.encryption.subjects import conversation_subject
+from onrecord.domain.errors import StorageUnavailable
 from tests.adapters.wire.spooled_events import FULL, begin, unstored
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import MemoryPlace
@@ -26,8 +30,17 @@ def log(tmp_path: Path) -> EncryptedLog:
     return opened
 
 
-def test_a_file_of_it_has_no_text_and_comes_back_whole(log: EncryptedLog, tmp_path: Path) -> None:
+def long_of(waiting: PendingAppend, folder: Path) -> dict[str, FileBytes]:
+    """The documents of something that waits, in files."""
+    return {digest: filed(pieces_of(data), folder) for digest, data in waiting.blobs.items()}
+
+
+@pytest.mark.parametrize("is_long", [False, True], ids=["in memory", "in a file"])
+def test_a_file_of_it_has_no_text_and_comes_back_whole(
+    log: EncryptedLog, tmp_path: Path, is_long: bool
+) -> None:
     waiting, folder = unstored("the canary sings", blob=LONG), tmp_path / "spool"
+    waiting = waiting._replace(blobs=long_of(waiting, folder) if is_long else waiting.blobs)
     begin(log, waiting)
     Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
     (file,) = folder.iterdir()
@@ -37,8 +50,7 @@ def test_a_file_of_it_has_no_text_and_comes_back_whole(log: EncryptedLog, tmp_pa
     own = waiting.append.conversation_id
     got = list(log.read(own, after=1))
     assert [event.body for event in got] == [event.body for event in waiting.append.events]
-    (blob,) = waiting.append.events[-1].blobs
-    assert b"".join(log.get_blob(own, blob)) == LONG
+    assert b"".join(log.get_blob(own, blob_of(LONG))) == LONG
     assert not list(folder.iterdir())
 
 
@@ -48,8 +60,8 @@ def test_a_file_of_it_has_no_text_and_comes_back_whole(log: EncryptedLog, tmp_pa
         lambda data: data[:-1],
         lambda data: data[: len(data) // 2],
         lambda data: data[:-1] + bytes([data[-1] ^ 1]),
-        lambda data: data.replace(b'"event":"0', b'"event":"1', 1),
-        lambda data: data.partition(b"\n")[0] + b"\n",
+        lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
+        lambda data: data[:31],
     ],
 )
 def test_a_file_that_was_changed_is_put_aside(
@@ -73,3 +85,14 @@ def test_what_is_under_a_destroyed_key_is_dropped(log: EncryptedLog, tmp_path: P
     log.keys.erase([conversation_subject(TENANT, waiting.append.conversation_id)])
     assert Spool(folder, EncryptedFiles(log)).take_in(log) == 0
     assert not list(folder.iterdir())
+
+
+def test_without_a_key_nothing_is_written_in_clear(log: EncryptedLog, tmp_path: Path) -> None:
+    waiting, folder = unstored("Hello"), tmp_path / "spool"
+    begin(log, waiting)
+    locked = EncryptedLog(log.stored, None)
+    spool = Spool(folder, EncryptedFiles(locked))
+    spool.put(waiting, FULL)
+    assert list(folder.iterdir()) == []
+    with pytest.raises(StorageUnavailable, match="ONRECORD_KEYS"):
+        spool.take_in(locked)

@@ -69,7 +69,7 @@ def test_keys_that_are_the_same_under_two_ids_do_not_cancel_each_other_out() -> 
 def test_bodies_and_blobs_have_keys_of_their_own() -> None:
     key = subject_key(bytes(32))
     derived = data_key([key])
-    assert len({key.secret, derived.body, derived.blob_address}) == 3
+    assert len({key.secret, derived.body, derived.blob_address, derived.blob_pieces}) == 4
 
 
 @given(secrets)
