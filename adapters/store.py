@@ -14,7 +14,6 @@ from onrecord.adapters.inputs.arguments import of_kind, reason_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT, AccessMode, seals_given
-from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.upkeep.access import StoreAccess
 from onrecord.adapters.upkeep.erasing import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.seals.store_seals import StoreSeals
     from onrecord.adapters.streams.listing import Listed
+    from onrecord.adapters.subjects.store_subjects import StoreSubjects
     from onrecord.adapters.upkeep.retention import StoreRetention
     from onrecord.adapters.upkeep.verified import Verified
     from onrecord.adapters.upkeep.verifying import Progress
@@ -77,11 +77,10 @@ class Store:
     ) -> None:
         """Serve a tenant's conversations from a backend; `names` say who acts, and under which rules.
 
-        `matrix` is what a file of the caller's says that models take. What the backend cannot take
-        after a request was sent waits in the spool. `accelerator` is the Redis beside
-        the backend, if there is one. `views` opens what is folded of the log and kept. `folds` is
-        how many bytes of folded conversations this process keeps. `seals` seal the backend, and
-        `access_log` says whether reads are recorded.
+        `matrix` is what a file of the caller's says that models take. What the backend cannot take after
+        a request was sent waits in the spool. `accelerator` is the Redis beside it, if there is one. `views`
+        opens what is folded of the log and kept. `folds` is how many bytes of that this process keeps. `access_log` says
+        whether reads are recorded.
         """
         self._backend = backend
         self.url = url
@@ -135,8 +134,8 @@ class Store:
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')
-        binding = Binding(self._tenancy.recorders, unbound=unbound, splice=bool(splice))
-        return tee.record(client, binding)
+        recorders = self._tenancy.recorders
+        return tee.record(client, Binding(recorders, unbound=unbound, splice=bool(splice)))
 
     def get(self, which: str | UUID) -> Conversation:
         """Return the conversation of a key, or of an id, which is a UUID: a text is always a key.
@@ -236,14 +235,13 @@ class Store:
     ) -> Verified:
         """Check that what is stored is what was committed to, and say what does not hold.
 
-        Of a conversation (its key, or its id), else of the whole store, all tenants of it: events,
-        heads, keys, documents, erasures, and what belongs to none. The log must still have `roots`
-        that were written down, and what is sealed at places, the URLs `seals` (else
-        `$ONRECORD_SEALS`), under the public keys `vkeys` (docs/verify.md). `authority` is a PEM file with the
-        certificates of the timestamp authority that is believed. InvalidInput where
-        those are given of a conversation. A role that is bound to a tenant does not see all
-        positions: it can check conversations only. `views` compares the rows of the maintained
-        views too with what the events come to.
+        Of a conversation (its key, or its id), else of the whole store, all tenants of it: events, heads,
+        keys, documents, erasures, and what belongs to none. The log must still have `roots` that were
+        written down, and what is sealed at places, the URLs `seals` (else `$ONRECORD_SEALS`), under the
+        public keys `vkeys` (docs/verify.md). `authority` is a PEM file with the certificates of the
+        timestamp authority that is believed. InvalidInput where those are given of a conversation. A role
+        that is bound to a tenant does not see all positions: it can check conversations only. `views`
+        compares the rows of the maintained views too with what the events come to.
         """
         from onrecord.adapters.upkeep.verifying import no_progress
         from onrecord.adapters.upkeep.verifying_store import verify_store
@@ -253,9 +251,8 @@ class Store:
         if which is not None and not (seals is None and vkeys is None and authority is None):
             raise InvalidInput("a seal is a shard's: verify the whole store, or leave it out")
         report, sealing = progress or no_progress, seals_given(seals, None, vkeys, authority)
-        verified = verify_store(
-            self._backend, self.tenant, conversation_id, roots, sealing, progress=report
-        )
+        of = self._backend, self.tenant, conversation_id
+        verified = verify_store(*of, roots, sealing, progress=report)
         if not views:
             return verified
         kept = self.views.pages.kept()
@@ -264,17 +261,14 @@ class Store:
     def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to and that were stored so long ago, at least.
 
-        Then write anew what may hold pieces of what was forgotten: that takes room for two more copies,
-        and on PostgreSQL the role of the log's owner, and nobody can use a table meanwhile. `rewrite=False`
-        leaves it for another time. Erasures that a program did not live to finish are finished.
+        Then write anew what may hold pieces of what was forgotten: that takes room for two more copies, on
+        PostgreSQL the role of the log's owner, and nobody can use a table meanwhile. `rewrite=False` leaves
+        it for another time. Erasures that were begun are finished.
         """
         if of_kind(timedelta, "older_than", older_than) < timedelta(0):
             raise InvalidInput("older_than is a time that has passed: give it as 0 or more")
-        self._erasing.must_be_allowed()
-        self.resume_erasures()
-        swept = self._backend.sweep_blobs(older_than // timedelta(microseconds=1))
-        rewritten = self._rewrite() if rewrite else ()
-        return SweepResult(swept, rewritten, self._residue(), clock_doubts(self._backend))
+        written_anew = self._rewrite if rewrite else tuple
+        return self._erasing.sweep(older_than, self._actor, written_anew, self._residue)
 
     def seal(self) -> list[SealedCheckpoint]:
         """Sign what each shard has now, and return the signed checkpoints (docs/seals.md).
@@ -299,8 +293,7 @@ class Store:
         if self._accelerator is not None:
             from onrecord.adapters.encryption.readable_log import readable_from
 
-            tail = self._accelerator.subscribe(after, self.tenant)
-            return readable_from(self._backend, tail)
+            return readable_from(self._backend, self._accelerator.subscribe(after, self.tenant))
         return self._backend.subscribe(after, self.tenant)
 
     @cached_property
@@ -335,6 +328,14 @@ class Store:
         parts = self._backend, self.tenant, self._erasing
         who = partial(operator_name, default=self._actor)
         return Of(*parts, who=who, id_of=self._opened, residue=self._residue, seals=self._seals)
+
+    @cached_property
+    def subjects(self) -> StoreSubjects:
+        """Return what finds, hands out and erases what is kept of a subject."""
+        from onrecord.adapters.subjects.store_subjects import StoreSubjects as Of
+
+        of = self._backend, self.tenant, self._erasing, self._seals
+        return Of(*of, self._residue, self._actor)
 
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one."""

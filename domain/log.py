@@ -14,10 +14,11 @@ from uuid import UUID
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encoding import Erased, Unrecognised, decode
+from onrecord.domain.encryption.destroyed import KeyDestroyed
+from onrecord.domain.erasure.erasure import Erasure
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.header import ClientHeader, parse_header, time_of
-from onrecord.domain.operators import Erasure
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -183,7 +184,9 @@ class BlobMissing:
     ordinal: int
 
 
-Verdict = Recorded | Duplicate | Conflict | Mismatch | Forgotten | BlobMissing | Refused
+Verdict = (
+    Recorded | Duplicate | Conflict | Mismatch | Forgotten | BlobMissing | Refused | KeyDestroyed
+)
 """What became of an Append."""
 
 

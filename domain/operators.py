@@ -5,7 +5,9 @@ tenant of the log by itself (`operators_of`), in the shard of the tenant that it
 list of conversations shows it, and no key leads to it. Its id and those of its streams bear a mark
 that no tenant's and no conversation's may have (`is_marked`). An erasure is a stream in it: an
 `ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went, or an
-`ErasureRefused` where a hold was placed before. So is a key of the service: a `KeyIssued`, some
+`ErasureRefused` where a hold was placed before. What is erased may be a subject, with its key: then a
+`SubjectKeyDestroyed` comes first, in a stream of its own, which the log looks for as a conversation
+begins. So is a key of the service: a `KeyIssued`, some
 `KeyUsed`, and a `KeyRevoked` at its end; a legal hold: a `HoldPlaced` and a `HoldLifted`; and the
 retention class of a tenant, a conversation or a label: `RetentionSet`, each time it is set, and
 `RetentionCleared`, each time it is taken back. Who and why stand in the body, never in a header.
@@ -16,7 +18,7 @@ programs did in a minute. Who it was stands in the header, as a digest whose nam
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Final, Literal, Protocol, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import Field, ValidationError, model_validator
@@ -29,9 +31,11 @@ from onrecord.domain.marks.marked_ids import (
     RETENTION_MARK,
     access_id,
     day_of,
+    destroyed_key_id,
     erasure_id,
     hold_id,
     is_access,
+    is_destroyed_key,
     is_erasure,
     is_hold,
     is_key,
@@ -46,9 +50,11 @@ from onrecord.domain.marks.marked_ids import (
 __all__ = [
     "access_id",
     "day_of",
+    "destroyed_key_id",
     "erasure_id",
     "hold_id",
     "is_access",
+    "is_destroyed_key",
     "is_erasure",
     "is_hold",
     "is_key",
@@ -73,7 +79,9 @@ class ErasureIntended(Value):
     `number` counts the erasures of one conversation from 0: one whose documents were erased before
     anything was said in it may be erased again. `at` is in microseconds since 1970-01-01 UTC. Where
     the name of an actor is erased, `named` is its keyed digest in hex, and `conversation_id` the id
-    that it is erased by (domain/actors.py).
+    that it is erased by (domain/actors.py). Where a subject is erased, `subject` is its keyed digest in
+    hex, `conversation_id` the id that it is erased by, `key` the id of its key, and `rule` the rule that is
+    followed, in words. Where a conversation goes with its subject, `part_of` is that erasure.
     """
 
     tenant: UUID
@@ -82,6 +90,10 @@ class ErasureIntended(Value):
     actor: str
     reason: str
     named: str | None = None
+    subject: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
+    key: str | None = None
+    rule: str | None = None
+    part_of: UUID | None = None
     at: Moment
 
     @property
@@ -89,17 +101,28 @@ class ErasureIntended(Value):
         """Return `at` as a datetime, in UTC."""
         return time_of(self.at)
 
+    @model_validator(mode="after")
+    def _is_of_one(self) -> Self:
+        if (self.subject is None) != (self.key is None):
+            raise ValueError("a subject is erased by its key")
+        return self
+
 
 class ErasureCompleted(Value):
     """A conversation was erased: how many events, and the forks of it that stay.
 
-    `forks` is None where they could not be told, since another conversation is damaged.
+    `forks` is None where they could not be told, since another conversation is damaged. Of a subject,
+    `conversations` is how many went, `retired` are the generations of the key-encryption key that are
+    gone, and `undoable_until` is until when somebody can bring one of these back.
     """
 
     tenant: UUID
     conversation_id: UUID
     events: int
     forks: tuple[UUID, ...] | None = ()
+    conversations: Ordinal | None = None
+    retired: tuple[str, ...] = ()
+    undoable_until: Moment | None = None
     at: Moment
 
     @property
@@ -114,6 +137,19 @@ class ErasureRefused(Value):
     tenant: UUID
     conversation_id: UUID
     hold: UUID
+    at: Moment
+
+
+class SubjectKeyDestroyed(Value):
+    """The key of a subject goes: `key` is its id. From here on no conversation begins under it.
+
+    `erasure` is the id of the erasure that it is part of. What is under the key can be read until the
+    key store lets it go, right behind this.
+    """
+
+    tenant: UUID
+    key: str
+    erasure: UUID
     at: Moment
 
 
@@ -262,7 +298,7 @@ class AccessCounted(Value):
     at: Moment
 
 
-ErasureFact = ErasureIntended | ErasureCompleted | ErasureRefused
+ErasureFact = ErasureIntended | ErasureCompleted | ErasureRefused | SubjectKeyDestroyed
 KeyFact = KeyIssued | KeyUsed | KeyRevoked
 HoldFact = HoldPlaced | HoldLifted
 RetentionFact = RetentionSet | RetentionCleared
@@ -272,6 +308,7 @@ OperatorsFact = ErasureFact | KeyFact | HoldFact | RetentionFact | AccessFact
 INTENDED: Final = "erasure.intended"
 COMPLETED: Final = "erasure.completed"
 REFUSED: Final = "erasure.refused"
+DESTROYED: Final = "subject_key.destroyed"
 ISSUED: Final = "key.issued"
 USED: Final = "key.used"
 REVOKED: Final = "key.revoked"
@@ -288,6 +325,7 @@ SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     USED: KeyUsed,
     REVOKED: KeyRevoked,
     REFUSED: ErasureRefused,
+    DESTROYED: SubjectKeyDestroyed,
     PLACED: HoldPlaced,
     LIFTED: HoldLifted,
     RETAINED: RetentionSet,
@@ -297,7 +335,7 @@ SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
 }
 """Stored name to shape, in schema version 1. A name is for ever."""
 
-CLOSING: Final = frozenset({COMPLETED, REFUSED, REVOKED, LIFTED})
+CLOSING: Final = frozenset({COMPLETED, REFUSED, DESTROYED, REVOKED, LIFTED})
 """Names of facts behind which nothing comes in their stream."""
 
 SCHEMA_VERSION: Final = 1
@@ -351,46 +389,3 @@ def decode_fact(type_: str, schema_version: int, body: bytes) -> OperatorsFact:
         f"the body of a {type_} event does not have the shape of version {schema_version}: "
         "run `onrecord verify`, and restore it from a backup or upgrade Onrecord"
     )
-
-
-# How a store takes back what was said, for good.
-
-
-class Erasure(Protocol):
-    """What takes content back; that something was recorded stays provable."""
-
-    def forget(self, conversation_id: UUID) -> int:
-        """Erase bodies, salts, blobs and the key of a conversation; return how many events.
-
-        Headers, digests and leaves stay, so the ledger still verifies. If it had begun, it takes
-        nothing any more from then on. Forgetting again finishes what could not be, and is free otherwise.
-        StorageReadOnly for a stream of the operators, which is kept, and for who may not erase.
-        """
-        ...
-
-    def may_forget(self) -> bool:
-        """Return whether whoever connected may erase: on PostgreSQL, an eraser or the owner."""
-        ...
-
-    def residue(self) -> tuple[str, ...]:
-        """Say where bytes that were erased may still be on the disk, and what to do about it.
-
-        A sentence each; none if nowhere. Only who reads the files of the log finds them.
-        """
-        ...
-
-    def rewrite(self) -> tuple[str, ...]:
-        """Write anew what may hold bytes that were erased, once for any number of erasures.
-
-        Return the names of the files or tables that were written and hold no such bytes any more.
-        What this role may not write, or others use, stays: `residue` says what.
-        """
-        ...
-
-    def erasures(self) -> int:
-        """Return how often something was erased: what was read under a lower number may be gone."""
-        ...
-
-    def erased(self, after: int) -> list[UUID]:
-        """Return the conversations of the erasures that come after so many, in order."""
-        ...

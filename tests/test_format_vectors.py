@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,6 +21,7 @@ from onrecord.adapters.storage.append import keyed_digest
 from onrecord.adapters.upkeep.keys import parsed
 from onrecord.domain import content, encoding, events, header, jsontext, tools
 from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised
+from onrecord.domain.encryption.subjects import subject_id
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.new_events import Stamp, draft
 from onrecord.domain.operators import (
@@ -28,7 +29,9 @@ from onrecord.domain.operators import (
     access_id,
     day_of,
     decode_fact,
+    destroyed_key_id,
     encode_fact,
+    erasure_id,
     hold_id,
     key_id,
     operators_of,
@@ -51,6 +54,7 @@ KEYS: Vector = json.loads(PAGE.split("```json keys\n")[1].split("```")[0])
 SEALS: Vector = json.loads(PAGE.split("```json seals\n")[1].split("```")[0])
 HOLDS: Vector = json.loads(PAGE.split("```json holds\n")[1].split("```")[0])
 ACCESS: Vector = json.loads(PAGE.split("```json access\n")[1].split("```")[0])
+SUBJECTS: Vector = json.loads(PAGE.split("```json subjects\n")[1].split("```")[0])
 VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
 
 VALUES: dict[str, type[BaseModel]] = {
@@ -301,6 +305,31 @@ def test_both_make_the_id_of_what_was_read_on_a_day_and_ours_its_bodies() -> Non
         body = bytes.fromhex(told["body_bytes"])
         fact = decode_fact(told["type"], 1, body)
         assert day_of(fact.at) == day
+        assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
+        assert encode_fact(fact) == body
+
+
+def test_the_ids_of_an_erased_subject_and_its_key_follow_the_page() -> None:
+    tenant, key = UUID(SUBJECTS["tenant"]), bytes.fromhex(SUBJECTS["log_key"])
+    text = f"subject {tenant} {SUBJECTS['name']}".encode()
+    digest = hmac.digest(key, text, "sha256")[:16].hex()
+    named = uuid5(tenant, f"onrecord subject {digest}")
+    assert (SUBJECTS["subject"], SUBJECTS["subject_id"]) == (digest, str(named))
+    erasure = marked(b"ONRC", b"onrecord erasure" + tenant.bytes + named.bytes + bytes(8))
+    gone = b"onrecord destroyed key" + tenant.bytes + SUBJECTS["key"].encode()
+    assert (SUBJECTS["erasure"], SUBJECTS["destroyed"]) == (erasure, marked(b"ONRD", gone))
+
+
+def test_our_code_makes_the_ids_and_bodies_of_an_erased_subject() -> None:
+    tenant, digest = UUID(SUBJECTS["tenant"]), bytes.fromhex(SUBJECTS["subject"])
+    named = subject_id(tenant, digest)
+    ids = named, erasure_id(tenant, named, 0), destroyed_key_id(tenant, SUBJECTS["key"])
+    assert tuple(map(str, ids)) == tuple(
+        SUBJECTS[n] for n in ("subject_id", "erasure", "destroyed")
+    )
+    for told in SUBJECTS["bodies"]:
+        body = bytes.fromhex(told["body_bytes"])
+        fact = decode_fact(told["type"], 1, body)
         assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
         assert encode_fact(fact) == body
 

@@ -149,7 +149,7 @@ def test_the_page_on_encryption_does_what_it_says(
     assert run_commands(page) == 1
     run_program(page)
     page.write_text(rotating, encoding="utf-8")
-    assert run_commands(page) == 1
+    assert run_commands(page) == 4
 
 
 def test_the_page_on_capabilities_lists_all_that_an_entry_tells() -> None:

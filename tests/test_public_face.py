@@ -28,6 +28,7 @@ FACES: tuple[type, ...] = (
     *(onrecord.AsyncStore, onrecord.AsyncConversation, onrecord.AsyncConversationTools),
     *(onrecord.AsyncConversationLog, onrecord.AsyncViews, onrecord.AsyncKeeper),
     *(onrecord.StoreRetention, onrecord.AsyncStoreRetention),
+    *(onrecord.StoreSubjects, onrecord.AsyncStoreSubjects),
 )
 BACKSTAGE = {"backend", "stream", "tenancy", "spool"}
 PAGES = [

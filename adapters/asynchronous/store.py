@@ -19,6 +19,7 @@ from onrecord.adapters.asynchronous.access import AsyncStoreAccess
 from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.iteration import AsyncSubscription, awaited_each
 from onrecord.adapters.asynchronous.retention import AsyncStoreRetention
+from onrecord.adapters.asynchronous.subjects import AsyncStoreSubjects
 from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread
 from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncViews
 from onrecord.adapters.settings import AccessMode
@@ -276,6 +277,11 @@ class AsyncStore:
     def retention(self) -> AsyncStoreRetention:
         """Return legal holds, retention classes, and what is erased by them."""
         return AsyncStoreRetention(self._store, self._steps)
+
+    @cached_property
+    def subjects(self) -> AsyncStoreSubjects:
+        """Return what finds, hands out and erases what is kept of a subject."""
+        return AsyncStoreSubjects(self._store, self._steps)
 
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one.

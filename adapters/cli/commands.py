@@ -128,6 +128,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         evidence.proof,
         upkeep.forget,
         upkeep.forget_actor,
+        upkeep.erase,
         retention.expire,
         upkeep.sweep,
     ),

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from onrecord.adapters.terminal import output
+from onrecord.domain.errors import InvalidInput
 from onrecord.projections.api import listed, names
 
 if TYPE_CHECKING:
@@ -309,3 +310,28 @@ def registered(store: Store, references: Sequence[str] | None) -> list[str]:
     if references and "" not in sys.path:
         sys.path.insert(0, "")  # A module in this folder is found, as `python -m` finds it.
     return [store.views.register(load_projection(reference)) for reference in references or ()]
+
+
+def lines_written(
+    store: Store, file: Path | None, lines: Iterable[bytes], *, replace: bool
+) -> int | None:
+    """Write lines to a file, and return how many bytes; None where they went to standard output.
+
+    A file is written whole or not at all. One that is there stays, unless it is to be replaced; the store's
+    own stay in any case.
+    """
+    from onrecord.adapters.storage.atomic_files import write_atomically
+    from onrecord.adapters.store import backend_of, spool_of
+    from onrecord.adapters.upkeep.files import files_of
+
+    if file is None or file == STANDARD_INPUT:
+        for line in lines:
+            output.raw(line)
+        return None
+    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
+    try:
+        return write_atomically(file, lines, replace=replace)
+    except FileExistsError as exc:
+        raise InvalidInput(f"{file} is there already: choose another, or say --force") from exc
+    except OSError as exc:
+        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc

@@ -21,13 +21,12 @@ from onrecord.adapters.cli.program import (
     STANDARD_INPUT,
     AsJson,
     InputFile,
-    Key,
     Url,
     history_form,
+    lines_written,
     opened,
 )
-from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named, size
 from onrecord.domain.errors import InvalidExport, InvalidInput, counted
@@ -66,11 +65,18 @@ DryRun = Annotated[
 
 def export(
     context: typer.Context,
-    key: Key,
+    key: Annotated[
+        str | None, typer.Argument(help="The conversation's key or its id.", show_default=False)
+    ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="All that is recorded of a subject instead, in clear."),
+    ] = None,
     file: Annotated[
         Path | None,
         typer.Option(
             "--output",
+            "--out",
             "-o",
             dir_okay=False,
             metavar="FILE",
@@ -85,12 +91,28 @@ def export(
 ) -> None:
     """Write a conversation as JSON lines: the exact bytes of its events and documents.
 
-    A file is written whole or not at all, and only its owner can read it.
+    A file is written whole or not at all, and only its owner can read it. With `--subject`, what is under
+    the key of a subject, of all its conversations, with documents: what GDPR 15 and 20 ask for.
 
     Example: `onrecord export support/4711 -o 4711.jsonl`
+
+    Example: `onrecord export --subject "patient 4711" -o 4711.jsonl`
     """
+    if (key is None) == (subject is None):
+        raise typer.BadParameter("name a conversation or --subject; not both")
     with opened(context, url) as store:
-        _export(store, key, file, replace=force, as_json=as_json)
+        if key is None:
+            found = store.subjects.conversations(subject or "")
+            lines, what = store.subjects.export(subject or ""), counted(len(found), "conversation")
+            counts = {"conversations": len(found), "events": sum(each.events for each in found)}
+        else:
+            lines, what, events = _exported(store, key)
+            counts = {"events": events}
+        written = lines_written(store, file, lines, replace=force)
+    if written is not None and as_json:
+        output.json_line({"file": str(file), **counts, "bytes": written})
+    elif written is not None:
+        output.sentence(f"{what} in {file}, {size(written)}.")
 
 
 def import_(
@@ -135,27 +157,14 @@ def import_(
         _import(url or context.obj, file, new_key, as_json=as_json)
 
 
-def _export(store: Store, key: str, file: Path | None, *, replace: bool, as_json: bool) -> None:
-    """Write a conversation's lines to a file, else to standard output.
-
-    A file that is there stays, unless it is to be replaced; the store's own stay in any case.
-    """
+def _exported(store: Store, key: str) -> tuple[Iterator[bytes], str, int]:
+    """Return the lines of a conversation, what they are, and how many events it has."""
     from onrecord.adapters.transfer.export import export as exported
-    from onrecord.adapters.upkeep.files import files_of
 
     conversation = named(store, key)
+    events = conversation.head.version
     lines = exported(backend_of(store), conversation.conversation_id, conversation.key)
-    if file is None or file == STANDARD_INPUT:
-        for line in lines:
-            output.raw(line)
-        return
-    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
-    written = _write(file, lines, replace=replace)
-    if as_json:
-        output.json_line({"file": str(file), "events": conversation.head.version, "bytes": written})
-    else:
-        events = counted(conversation.head.version, "event")
-        output.sentence(f"{events} of {conversation} in {file}, {size(written)}.")
+    return lines, f"{counted(events, 'event')} of {conversation}", events
 
 
 def _import(url: str | None, file: Path, new_key: str | None, *, as_json: bool) -> None:
@@ -204,15 +213,6 @@ def _check(file: Path, *, as_json: bool) -> None:
         return
     erased = f", {checked.erased:,} of them erased" if checked.erased else ""
     output.sentence(f"{counted(beginning.events, 'event')}{erased}: all digests match.")
-
-
-def _write(file: Path, lines: Iterator[bytes], *, replace: bool) -> int:
-    try:
-        return write_atomically(file, lines, replace=replace)
-    except FileExistsError as exc:
-        raise InvalidInput(f"{file} is there already: choose another, or say --force") from exc
-    except OSError as exc:
-        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc
 
 
 @contextmanager

@@ -16,8 +16,9 @@ from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, o
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
 from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.lineage import key_of
+from onrecord.adapters.streams.lineage import key_of, keys_of
 from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.certificates import write_certificate, write_due
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.verified_listing import verified_document, write_verified
 from onrecord.adapters.upkeep.dispositions import unexpired_class
@@ -106,7 +107,7 @@ def forget(
         raise typer.BadParameter("--dry-run goes with the options that choose conversations")
     with opened(context, url) as store:
         if key is not None:
-            erase(store, key, reason, actor, sure=yes, as_json=as_json)
+            _erase_one(store, key, reason, actor, sure=yes, as_json=as_json)
             return
         if not (yes or dry_run):
             _ask("Erase all conversations that these options choose, for good?")
@@ -145,6 +146,44 @@ def forget_actor(
 
 
 def erase(
+    context: typer.Context,
+    subject: Annotated[
+        str, typer.Option("--subject", metavar="NAME", help="Who, as programs name the subject.")
+    ],
+    rule: Annotated[
+        str, typer.Option("--rule", metavar="TEXT", help="By which rule; kept for good.")
+    ],
+    reason: Reason = None,
+    actor: Eraser = None,
+    dry_run: DryRun = False,
+    yes: Sure = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase all that is under the key of a subject, for good, and write a certificate.
+
+    The store is an encrypted one. The key is destroyed: so backups of the log are erased too. Then each
+    conversation under it goes as `onrecord forget` has it. Who, why and by which rule is recorded for good,
+    and never the name of the subject. A legal hold on one of its conversations refuses it. It may be
+    stopped at any moment: run it again. To run it once more writes the same certificate.
+
+    Example: `onrecord erase --subject "patient 4711" --reason "asked to" --rule "GDPR 17(1)(a)"`
+    """
+    with opened(context, url) as store:
+        found = store.subjects.conversations(subject)
+        if dry_run:
+            keys = keys_of(backend_of(store), [each.conversation_id for each in found])
+            write_due(found, keys, as_json=as_json)
+            return
+        because, who = _reason() if reason is None else reason, acting_name(actor)
+        if not yes:
+            what = f"the key, and {counted(len(found), 'conversation')}"
+            _ask(f"The record keeps for good: actor {who}, reason {because!r}. Erase {what}?")
+        certificate = store.subjects.erase(subject, reason=because, rule=rule, actor=who)
+    write_certificate(certificate, as_json=as_json)
+
+
+def _erase_one(
     store: Store, key: str, reason: str | None, actor: str | None, *, sure: bool, as_json: bool
 ) -> None:
     """Erase a conversation, and name its forks; without `sure` only after a yes on the terminal.

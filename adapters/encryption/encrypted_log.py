@@ -14,6 +14,7 @@ from uuid import UUID
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
 from onrecord.adapters.encryption.encrypted_documents import EncryptedDocuments
+from onrecord.adapters.encryption.recorded_anew import recorded_anew
 from onrecord.adapters.encryption.repeated_events import judged
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.storage.steps import Steps
@@ -221,11 +222,10 @@ class _Appends(Protocol):
 
 def appended(log: EncryptedLog, appends_to: _Appends, appends: Sequence[Append]) -> list[Verdict]:
     """Append to what writes into the log that is stored, encrypted; return what it says of the text."""
-    encrypted = [log.encrypted(append) for append in appends]
-    verdicts = appends_to.append(encrypted)
+    verdicts = recorded_anew(log, appends_to, appends)
     for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True)):
         if isinstance(verdict, BlobMissing) and log.moved(append):
-            (verdicts[place],) = appends_to.append([encrypted[place]])
+            (verdicts[place],) = recorded_anew(log, appends_to, [append])
     return [
         judged(log.stored, append, verdict, log.readable)
         if isinstance(verdict, Mismatch)

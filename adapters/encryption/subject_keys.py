@@ -13,6 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
@@ -131,10 +132,37 @@ class SubjectKeys:
         InvalidInput where only its owner changes the key-encryption key: the keys are destroyed then, and
         `finish` is to be called when that was done.
         """
-        destroyed = tuple(self._destroyed(subjects))
-        self._forget()
+        found = (self.key_id_of(subject) for subject in dict.fromkeys(subjects))
+        destroyed = self.destroy([key_id for key_id in found if key_id is not None])
         rest = self.finish()
         return KeyErasure(destroyed, rest.rewrapped, rest.retired, rest.undoable_until)
+
+    def key_id_of(self, subject: Subject) -> str | None:
+        """Return the id of the key that a subject has; None where it has none, or none any more."""
+        found = self._store.find(subject.digest(self._digest))
+        return None if found is None else found.key_id
+
+    def destroy(self, key_ids: Sequence[str]) -> tuple[DestroyedKey, ...]:
+        """Destroy keys, those too that were destroyed before; `finish` does what is left to do.
+
+        Their ciphers are not in the memory of this process afterwards.
+        """
+        gone = (self._store.destroy(key_id, _now()) for key_id in key_ids)
+        destroyed = tuple(each for each in gone if each is not None)
+        self._forget()
+        return destroyed
+
+    def retired_before(self) -> KeyErasure:
+        """Return what earlier calls of `finish` retired, as far as keys were destroyed under it.
+
+        One whose key-encryption key says nothing of it any more cannot be brought back.
+        """
+        names = [one.name for one in self._store.generations() if one.is_retired and one.destroyed]
+        undoable: list[int] = []
+        for name in names:
+            with suppress(StorageUnavailable):
+                undoable += filter(None, (self._key_encryption.retire(name),))
+        return KeyErasure((), 0, tuple(names), max(undoable, default=None))
 
     def rotate(self) -> KeyErasure:
         """Begin a new generation, wrap all keys under it, and retire those before. No event changes."""
@@ -162,14 +190,6 @@ class SubjectKeys:
     def close(self) -> None:
         """Close the key store."""
         self._store.close()
-
-    def _destroyed(self, subjects: Sequence[Subject]) -> Iterator[DestroyedKey]:
-        for subject in dict.fromkeys(subjects):
-            found = self._store.find(subject.digest(self._digest))
-            if found is not None:
-                destroyed = self._store.destroy(found.key_id, _now())
-                if destroyed is not None:
-                    yield destroyed
 
     def _retired(self, name: str) -> int | None:
         until = self._key_encryption.retire(name)

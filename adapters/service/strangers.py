@@ -22,9 +22,11 @@ from onrecord.domain.operators import (
     HoldPlaced,
     OperatorsFact,
     RetentionSet,
+    SubjectKeyDestroyed,
     access_id,
     day_of,
     decode_fact,
+    destroyed_key_id,
     erasure_id,
     hold_id,
     is_marked,
@@ -101,6 +103,8 @@ def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
             return access_id(tenant, day_of(at))
         case ErasureIntended(tenant=tenant, conversation_id=erased, number=number):
             return erasure_id(tenant, erased, number)
+        case SubjectKeyDestroyed(tenant=tenant, key=key):
+            return destroyed_key_id(tenant, key)
         case HoldPlaced(tenant=tenant, conversation_id=kept, number=number):
             return hold_id(tenant, kept, number)
         case RetentionSet():

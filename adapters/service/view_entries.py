@@ -239,7 +239,7 @@ class ErasureDeed(Model):
     """What an erasure says."""
 
     conversation_id: str
-    """The id of what was erased: a conversation, or the name of an actor."""
+    """The id of what was erased: a conversation, the name of an actor, or a subject."""
 
     actor: str | None
     """Who erased it."""
@@ -252,6 +252,12 @@ class ErasureDeed(Model):
 
     named: str | None
     """The digest of the actor whose name was erased."""
+
+    subject: str | None
+    """The digest of the subject that was erased."""
+
+    rule: str | None
+    """The rule that was followed in erasing a subject."""
 
     forks: list[str] | None
     """The forks that stay; null where nobody can tell."""

@@ -18,6 +18,7 @@ from onrecord.domain.admission import Refused, Standing
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import StoredDigest
+from onrecord.domain.encryption.destroyed import KeyDestroyed, keys_looked_for
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.head import Head, advance
 from onrecord.domain.header import body_digest, leaf, recorded_header
@@ -31,7 +32,7 @@ from onrecord.domain.log import (
     Recorded,
     RecordedEvent,
 )
-from onrecord.domain.operators import is_apart, is_operators
+from onrecord.domain.operators import destroyed_key_id, is_apart, is_operators, operators_of
 
 KEPT_FOR_OPERATORS: Final = (
     "such ids and events are kept for what operators do to the store: give the conversation another "
@@ -94,6 +95,20 @@ def _unmet(append: Append, place: Place) -> Refused | None:
         if not standing.takes(event.needs):
             return Refused(ordinal)
         standing = standing.after(closes=event.effect.closes)
+    return None
+
+
+def under_destroyed_key(
+    append: Append, owner: Callable[[UUID], UUID | None]
+) -> KeyDestroyed | None:
+    """Return which key of a conversation that begins is destroyed, or None.
+
+    `owner` gives whose a stream is: the operators' of its tenant say that a key is destroyed.
+    """
+    header = append.events[0].header if append.events else b""
+    for ordinal, key in enumerate(keys_looked_for(header)):
+        if owner(destroyed_key_id(append.tenant, key)) == operators_of(append.tenant):
+            return KeyDestroyed(ordinal)
     return None
 
 

@@ -19,12 +19,14 @@ from onrecord.adapters.telemetry.operations import operation
 from onrecord.domain.admission import Refused, error_of
 from onrecord.domain.content import Blob
 from onrecord.domain.conversation import start
+from onrecord.domain.encryption.destroyed import KeyDestroyed
 from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,
     DocumentMissing,
     IdempotencyMismatch,
     OnrecordError,
+    StorageBusy,
     VersionConflict,
 )
 from onrecord.domain.events import Event
@@ -126,6 +128,8 @@ def done_of(append: Append, verdict: Verdict) -> Done:
             raise ConversationForgotten
         case BlobMissing():
             raise DocumentMissing
+        case KeyDestroyed():
+            raise StorageBusy("a key was destroyed while something was recorded: do it again")
         case Refused():
             raise error_of(append.events[verdict.ordinal].needs)
         case _:
@@ -145,16 +149,12 @@ def _mismatch(append: Append, ordinal: int) -> str:
         )
     return (
         f"event {ordinal + 1} of {count}, a {kind}, has the {member} of a {holder} that was recorded "
-        f"before, or of another one here: append what is new without it, and use a new {member} for "
-        "a new fact"
+        f"before, or of another one here: append the others, and use a new {member} for a new fact"
     )
 
 
-# One conversation in the log: its events are appended here, read, and told by lineage.
-
-
 class Stream:
-    """The events of a conversation; safe to share between threads.
+    """The events of a conversation, appended, read, and told by lineage. Threads may share it.
 
     Nothing is kept but its id and what it goes on from: every question is answered from the log.
     """

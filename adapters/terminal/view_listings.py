@@ -113,6 +113,8 @@ def _erasure_text(erasure: ErasureDeed) -> str:
         return f"refused: the legal hold {erasure.hold} keeps it"
     if erasure.events is None:
         what = f" (the name of {erasure.named[:_ACTOR_DIGITS]})" if erasure.named else ""
+        if erasure.subject:
+            what = f" (the subject {erasure.subject[:_ACTOR_DIGITS]}, {erasure.rule})"
         return f"{erasure.actor}{what}: {erasure.reason}"
     if erasure.forks is None:
         return f"{counted(erasure.events, 'event')} erased; whether forks stay cannot be told"

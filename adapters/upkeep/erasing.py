@@ -11,11 +11,15 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
+from onrecord.domain.encryption.destroyed import keys_looked_for
+from onrecord.domain.erasure.targets import CONVERSATION, ErasureTarget
 from onrecord.domain.errors import (
     ConversationOnHold,
     CorruptRecord,
@@ -74,22 +78,26 @@ class Erasing:
     forks: Callable[[UUID], Sequence[UUID] | None]
 
     def forget(
-        self, conversation_id: UUID, actor: str, reason: str, named: str | None = None
+        self,
+        conversation_id: UUID,
+        actor: str,
+        reason: str,
+        of: ErasureTarget = CONVERSATION,
     ) -> int:
         """Erase a conversation; return how many events that were, 0 if they were erased before.
 
-        `named` is the digest of an actor whose name is erased, by an id of its own. ConversationOnHold
-        where a legal hold keeps it.
+        `of` says whether it is the name of an actor, by an id of its own, or goes with its subject: then a
+        hold counts by the intent to erase that. ConversationOnHold where a legal hold keeps it.
         """
-        operators = self._operators()
+        operators = self.operators()
         # Looked for once: who looked again could begin a second erasure behind a quicker one's first.
         found = operators.last_and_next(conversation_id)
         last, _ = found
         if last is not None and last.is_completed and _says_nothing(self.backend, conversation_id):
             return self.erase(conversation_id)  # A Redis that was away may be there by now.
-        if last is None or last.is_over:
+        if of.part_of is None and (last is None or last.is_over):
             must_not_be_on_hold(self.backend, self.tenant, conversation_id)
-        erasure = operators.intend(conversation_id, actor, reason, found, named)
+        erasure = operators.intend(conversation_id, actor, reason, found, of)
         return self._finish(operators, erasure.id, conversation_id, actor)
 
     def resume(self, actor: str | None) -> int:
@@ -102,11 +110,15 @@ class Erasing:
         unfinished = list(unfinished_erasures(self.backend, self.tenant))
         if not unfinished:
             return 0
-        operators = self._operators()
+        operators = self.operators()
         return sum(self._finished(operators, entry, actor) for entry in unfinished)
 
     def _finished(self, operators: Operators, entry: ErasureEntry, actor: str | None) -> bool:
         try:
+            if entry.intention.subject is not None:
+                from onrecord.adapters.subjects.erasing import resumed
+
+                return resumed(self, entry, actor)
             self._finish(operators, entry.erasure_id, entry.conversation_id, actor)
         except (StorageError, ConversationOnHold) as error:
             logger.warning("an erasure that was begun could not be finished: %s", error)
@@ -118,14 +130,27 @@ class Erasing:
     ) -> int:
         if is_of_another(self.backend, self.tenant, conversation_id):
             raise CorruptRecord(f"{conversation_id} is another tenant's: run `onrecord verify`")
-        intent = next(self.backend.read(erasure_id, limit=1))
-        hold = hold_on(self.backend, self.tenant, conversation_id, before=intent.position)
+        before = intent_position(self.backend, self.tenant, erasure_id)
+        hold = hold_on(self.backend, self.tenant, conversation_id, before=before)
         if hold is not None:
             operators.refuse(erasure_id, hold.hold_id, actor)
             raise refusal_of(hold)
         events = self.erase(conversation_id) or _erased_events(self.backend, conversation_id)
         forks = self.forks(conversation_id)
         return operators.complete(erasure_id, events, forks, actor).events
+
+    def sweep(
+        self,
+        older_than: timedelta,
+        actor: str | None,
+        rewrite: Callable[[], tuple[str, ...]],
+        residue: Callable[[], tuple[str, ...]],
+    ) -> SweepResult:
+        """Finish what was begun, delete documents that nothing refers to, and write anew what held any."""
+        self.must_be_allowed()
+        self.resume(actor)
+        swept = self.backend.sweep_blobs(older_than // timedelta(microseconds=1))
+        return SweepResult(swept, rewrite(), residue(), clock_doubts(self.backend))
 
     def must_be_allowed(self) -> None:
         """Refuse a role that may not erase, and say which one may: StorageReadOnly."""
@@ -135,7 +160,8 @@ class Erasing:
                 "let in with SELECT onrecord.admit_eraser('role'), or as the owner"
             )
 
-    def _operators(self) -> Operators:
+    def operators(self) -> Operators:
+        """Return what people did to the store; StorageReadOnly for a role that may not erase."""
         self.must_be_allowed()
         # Loading the library takes longer than most commands do: it waits until it is needed.
         from onrecord.adapters.storage.eventsourcing.operators import Operators
@@ -235,6 +261,25 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
         for entry in _readable(stream, backend.read(stream), operators, _warn_unreadable):
             if not entry.is_over:
                 yield entry
+
+
+def intent_position(backend: Backend, tenant: UUID, erasure: UUID) -> int:
+    """Return the place in the shard by which holds count: that of the intent to erase.
+
+    Of what goes with its subject, it is the place of the intent to erase that.
+    """
+    operators = operators_of(tenant)
+    own = erasure_entry(backend.read(erasure, limit=1), operators)
+    if own is None:
+        raise CorruptRecord("no erasure has that id: run `onrecord verify`")
+    if own.intention.part_of is None:
+        return own.position
+    whole = erasure_entry(backend.read(own.intention.part_of, limit=1), operators)
+    first = next(backend.read(own.conversation_id, limit=1), None)
+    # An eraser may say so of anything: only what is under the key of the subject goes with it.
+    keys = () if first is None else keys_looked_for(first.header)
+    is_its_own = whole is not None and whole.intention.key in keys
+    return whole.position if whole is not None and is_its_own else own.position
 
 
 def forks_left(backend: Backend, tenant: UUID, conversation_id: UUID) -> list[UUID] | None:

@@ -10,6 +10,7 @@ from onrecord.adapters.inputs.arguments import name_given
 from onrecord.adapters.recording.actor_names import ActorNames
 from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.domain.actors import actor_id
+from onrecord.domain.erasure.targets import ErasureTarget
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 
@@ -32,7 +33,9 @@ def forget_actor(
     digest = _digest_of(backend, erasing, name_given("an actor", name_or_digest))
     # First: what goes on in this name meanwhile is not to write it again.
     names.forget(digest.hex())
-    erasing.forget(actor_id(erasing.tenant, digest), actor, reason, digest.hex())
+    erasing.forget(
+        actor_id(erasing.tenant, digest), actor, reason, ErasureTarget(named=digest.hex())
+    )
 
 
 def _digest_of(backend: Backend, erasing: Erasing, name: str) -> bytes:

@@ -288,6 +288,8 @@ class _Check:
             return
         if entry is not None:
             self._erased_by_operators.add(entry.conversation_id)
+            if entry.intention.subject is not None:
+                return  # Its conversations have erasures of their own.
             # Documents alone may have been erased under an id before another tenant began it.
             erased_nothing = entry.outcome is not None and not entry.outcome.events
             if not erased_nothing and is_of_another(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from onrecord.adapters.upkeep.erasing import intent_position
 from onrecord.adapters.upkeep.holds import holds_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.inventory import StoredHead
@@ -31,9 +32,13 @@ def broken_hold_faults(
         holds = list(both)
     except CorruptRecord:
         return
-    done = [entry for entry in erasures if entry.outcome is not None]
+    done = [
+        intent_position(backend, head.tenant, entry.erasure_id)
+        for entry in erasures
+        if entry.outcome is not None
+    ]
     for hold in holds:
         # Without an intent no place tells which came first: the hold is named.
-        is_broken = any(hold.was_in_force(entry.position) for entry in done)
+        is_broken = any(hold.was_in_force(position) for position in done)
         if is_broken or (not erasures and hold.was_in_force()):
             yield Fault(own, 0, f"it was erased while a legal hold kept it: {hold.hold_id}")

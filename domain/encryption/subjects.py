@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from onrecord.domain.errors import InvalidInput
 
@@ -60,3 +60,11 @@ def subjects_of(tenant: UUID, conversation_id: UUID, names: Iterable[str]) -> tu
     if len(subjects) > MOST_SUBJECTS:
         raise InvalidInput(f"an event has at most {MOST_SUBJECTS} subjects: name fewer")
     return subjects or (conversation_subject(tenant, conversation_id),)
+
+
+def subject_id(tenant: UUID, digest: bytes) -> UUID:
+    """Return the id that a tenant's subject is erased by, of the keyed digest of the subject.
+
+    It is a UUID of version 5 (RFC 9562), as no conversation that is made here and no marked id is.
+    """
+    return uuid5(tenant, f"onrecord subject {digest.hex()}")

@@ -1,26 +1,28 @@
 """The ids of the operators' streams: marked, so that no tenant's and no conversation's is one of them."""
 
 import hashlib
-from collections.abc import Callable
-from typing import Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
+StreamKind: TypeAlias = Literal[
+    "erasure", "destroyed key", "key", "hold", "retention class", "access"
+]
+
 _MARK: Final = b"ONRC"
+_DESTROYED_MARK: Final = b"ONRD"
 _ACCESS_MARK: Final = b"ONRA"
 _KEY_MARK: Final = b"ONRK"
 _HOLD_MARK: Final = b"ONRH"
 RETENTION_MARK: Final = b"ONRT"
-_MARK_NUMBER: Final = int.from_bytes(_MARK)
-_KEY_MARK_NUMBER: Final = int.from_bytes(_KEY_MARK)
-_HOLD_MARK_NUMBER: Final = int.from_bytes(_HOLD_MARK)
-_RETENTION_MARK_NUMBER: Final = int.from_bytes(RETENTION_MARK)
-_ACCESS_MARK_NUMBER: Final = int.from_bytes(_ACCESS_MARK)
-_MARK_NUMBERS: Final = frozenset(
-    (
-        *(_MARK_NUMBER, _KEY_MARK_NUMBER, _HOLD_MARK_NUMBER),
-        *(_RETENTION_MARK_NUMBER, _ACCESS_MARK_NUMBER),
-    )
-)
+_KINDS: Final[Mapping[int, StreamKind]] = {
+    int.from_bytes(_MARK): "erasure",
+    int.from_bytes(_DESTROYED_MARK): "destroyed key",
+    int.from_bytes(_KEY_MARK): "key",
+    int.from_bytes(_HOLD_MARK): "hold",
+    int.from_bytes(RETENTION_MARK): "retention class",
+    int.from_bytes(_ACCESS_MARK): "access",
+}
 _MARKED_VERSION: Final = 8
 """Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
 
@@ -34,6 +36,11 @@ def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
     """Return the id of an erasure: two that begin the same one at once meet in it."""
     place = tenant.bytes + conversation_id.bytes + number.to_bytes(8)
     return marked(b"onrecord erasure" + place)
+
+
+def destroyed_key_id(tenant: UUID, key_id: str) -> UUID:
+    """Return the id of the stream that says that the key of a tenant's subject is destroyed."""
+    return marked(b"onrecord destroyed key" + tenant.bytes + key_id.encode(), _DESTROYED_MARK)
 
 
 def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
@@ -67,43 +74,42 @@ def is_marked(id_: UUID) -> bool:
     """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
     # Of each request that is appended: its first 32 bits, and the 4 that say its version.
     number = id_.int >> 96
-    return number in _MARK_NUMBERS and id_.int >> 76 & 0xF == _MARKED_VERSION
+    return number in _KINDS and id_.int >> 76 & 0xF == _MARKED_VERSION
+
+
+def stream_kind(id_: UUID) -> StreamKind:
+    """Return what a stream of operators tells of, by its id; their tenant's says erasure."""
+    return _KINDS[id_.int >> 96]
 
 
 def is_key(id_: UUID) -> bool:
     """Return whether an id is of the stream of a key."""
-    return id_.int >> 96 == _KEY_MARK_NUMBER and is_marked(id_)
+    return is_marked(id_) and stream_kind(id_) == "key"
 
 
 def is_hold(id_: UUID) -> bool:
     """Return whether an id is of the stream of a legal hold."""
-    return id_.int >> 96 == _HOLD_MARK_NUMBER and is_marked(id_)
+    return is_marked(id_) and stream_kind(id_) == "hold"
 
 
 def is_retention(id_: UUID) -> bool:
     """Return whether an id is of a stream in which a retention class is set."""
-    return id_.int >> 96 == _RETENTION_MARK_NUMBER and is_marked(id_)
+    return is_marked(id_) and stream_kind(id_) == "retention class"
 
 
 def is_access(id_: UUID) -> bool:
     """Return whether an id is of a stream that tells what was read."""
-    return id_.int >> 96 == _ACCESS_MARK_NUMBER and is_marked(id_)
+    return is_marked(id_) and stream_kind(id_) == "access"
 
 
-def stream_kind(id_: UUID) -> Literal["access", "key", "hold", "retention class", "erasure"]:
-    """Return what a stream of operators tells of."""
-    if is_access(id_):
-        return "access"
-    if is_key(id_):
-        return "key"
-    if is_hold(id_):
-        return "hold"
-    return "retention class" if is_retention(id_) else "erasure"
+def is_destroyed_key(id_: UUID) -> bool:
+    """Return whether an id is of the stream that says that a subject's key is destroyed."""
+    return is_marked(id_) and stream_kind(id_) == "destroyed key"
 
 
 def is_erasure(id_: UUID) -> bool:
     """Return whether an id is of an erasure, where it is of a stream of operators."""
-    return id_.int >> 96 == _MARK_NUMBER and is_marked(id_)
+    return is_marked(id_) and stream_kind(id_) == "erasure"
 
 
 def marked(name: bytes, mark: bytes = _MARK) -> UUID:

@@ -15,7 +15,9 @@ from onrecord.domain.operators import (
     ErasureCompleted,
     ErasureIntended,
     ErasureRefused,
+    SubjectKeyDestroyed,
     decode_fact,
+    destroyed_key_id,
     erasure_id,
     operators_of,
 )
@@ -70,6 +72,20 @@ def erasure_entry(events: Iterable[RecordedEvent], operators: UUID) -> ErasureEn
             case _:
                 raise CorruptRecord("the events of an erasure are not in their order")
     return entry
+
+
+def must_be_a_destroyed_key(events: Iterable[RecordedEvent], operators: UUID) -> None:
+    """Raise CorruptRecord where a stream does not say once that the key is destroyed that it is of."""
+    events = list(events)
+    if is_foreign(events, operators):
+        raise CorruptRecord("the operators of another tenant wrote it")
+    for event in events:
+        fact = decode_fact(event.type, event.schema_version, event.body or b"")
+        if not isinstance(fact, SubjectKeyDestroyed) or event is not events[0]:
+            raise CorruptRecord("the stream of a destroyed key tells of something else")
+        stream = destroyed_key_id(fact.tenant, fact.key)
+        if stream != event.conversation_id or operators_of(fact.tenant) != operators:
+            raise CorruptRecord("it tells of another key than its stream is of")
 
 
 def _must_be_of_its_stream(entry: ErasureEntry, operators: UUID) -> None:

@@ -20,9 +20,15 @@ from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import blobs_of
-from onrecord.domain.operators import is_access, is_hold, is_retention, stream_kind
+from onrecord.domain.operators import (
+    is_access,
+    is_destroyed_key,
+    is_hold,
+    is_retention,
+    stream_kind,
+)
 from onrecord.projections.access.access_records import access_fact
-from onrecord.projections.history.erasure_records import ErasureEntry
+from onrecord.projections.history.erasure_records import ErasureEntry, must_be_a_destroyed_key
 from onrecord.projections.history.key_records import must_be_in_order
 from onrecord.projections.retention.hold_records import hold_entry
 from onrecord.projections.retention.retention_records import retention_entry
@@ -133,13 +139,15 @@ def erasure_faults(
 def operators_faults(
     head: StoredHead, events: Iterable[RecordedEvent], digest: Digest
 ) -> Iterator[Fault]:
-    """Yield where a stream of operators is not that of a key, a hold, a retention class or what was read."""
+    """Yield where a stream of operators is not that of a key, a hold, a retention class, a destroyed key or what was read."""
     what = stream_kind(head.conversation_id)
     try:
         if is_hold(head.conversation_id):
             hold = hold_entry(events, head.tenant)
             if hold is not None and head.head.closed != (hold.lifted is not None):
                 yield _whole(head, "it is closed, and tells of no end of the hold")
+        elif is_destroyed_key(head.conversation_id):
+            must_be_a_destroyed_key(events, head.tenant)
         elif is_retention(head.conversation_id):
             retention_entry(events, head.tenant, digest)
         elif is_access(head.conversation_id):

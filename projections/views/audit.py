@@ -39,6 +39,7 @@ from onrecord.domain.operators import (
     RetentionClass,
     RetentionCleared,
     RetentionSet,
+    SubjectKeyDestroyed,
     decode_fact,
     is_access,
     is_key,
@@ -129,8 +130,8 @@ class ErasureDeed:
     """What an erasure says: its intent who and why, its outcome how much and which forks stay.
 
     `conversation_id` is what was erased: a conversation, or the name of the actor whose digest is
-    `named`. `forks` is None in the intent, and where nobody can tell. `hold` is the id of the legal hold
-    that refused it.
+    `named`, or the subject whose digest is `subject`, by the `rule` that was followed. `forks` is None in
+    the intent, and where nobody can tell. `hold` is the id of the legal hold that refused it.
     """
 
     conversation_id: UUID
@@ -138,6 +139,8 @@ class ErasureDeed:
     reason: str | None = None
     events: int | None = None
     named: str | None = None
+    subject: str | None = None
+    rule: str | None = None
     forks: tuple[UUID, ...] | None = None
     hold: UUID | None = None
 
@@ -249,6 +252,8 @@ def _erasure_deed(facts: Row) -> ErasureDeed:
         reason=facts.get("reason"),
         events=facts.get("events"),
         named=facts.get("named"),
+        subject=facts.get("subject"),
+        rule=facts.get("rule"),
         forks=None if forks is None else tuple(map(UUID, forks)),
         hold=None if facts.get("hold") is None else UUID(facts["hold"]),
     )
@@ -346,8 +351,8 @@ def _deed(fact: OperatorsFact | None) -> Row | None:
     match fact:
         case ErasureIntended():
             row: Row = {"conversation_id": str(fact.conversation_id)}
-            named = {} if fact.named is None else {"named": storable(fact.named)}
-            return row | {"actor": storable(fact.actor), "reason": storable(fact.reason)} | named
+            of = _texts(named=fact.named, subject=fact.subject, rule=fact.rule)
+            return row | _texts(actor=fact.actor, reason=fact.reason) | of
         case ErasureCompleted():
             forks = None if fact.forks is None else [str(fork) for fork in fact.forks]
             row = {"conversation_id": str(fact.conversation_id)}
@@ -364,7 +369,15 @@ def _deed(fact: OperatorsFact | None) -> Row | None:
         case RetentionCleared():
             texts = _texts(actor=fact.actor, reason=fact.reason, label=fact.label, value=fact.value)
             return {**_on(fact), **texts}
-        case KeyIssued() | KeyUsed() | KeyRevoked() | AccessRead() | AccessCounted() | None:
+        case (
+            SubjectKeyDestroyed()
+            | KeyIssued()
+            | KeyUsed()
+            | KeyRevoked()
+            | AccessRead()
+            | AccessCounted()
+            | None
+        ):
             return None  # `onrecord keys` and `onrecord access` show what these say.
         case _:
             assert_never(fact)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.asynchronous.reading import AsyncReading
     from onrecord.adapters.asynchronous.retention import AsyncStoreRetention
     from onrecord.adapters.asynchronous.store import AsyncStore, Connecting, connect_async
+    from onrecord.adapters.asynchronous.subjects import AsyncStoreSubjects
     from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncKeeper, AsyncViews
     from onrecord.adapters.check.check import RequestCheck, check_request
     from onrecord.adapters.conversation.approvals import PendingApproval
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.streams.results import ResultDone
     from onrecord.adapters.streams.stream import Done
+    from onrecord.adapters.subjects.certificate import ErasureCertificate
+    from onrecord.adapters.subjects.store_subjects import StoreSubjects, SubjectConversation
     from onrecord.adapters.tools.a2a import agent_card
     from onrecord.adapters.tools.mcp import allow, deny, mcp_listing, mcp_tools
     from onrecord.adapters.tools.python import tool
@@ -182,6 +185,7 @@ __all__: list[str] = [
     "AsyncStore",
     "AsyncStoreAccess",
     "AsyncStoreRetention",
+    "AsyncStoreSubjects",
     "AsyncSubscription",
     "AsyncViews",
     "AttemptFailed",
@@ -216,6 +220,7 @@ __all__: list[str] = [
     "Done",
     "Duplicate",
     "Erased",
+    "ErasureCertificate",
     "ErasureCompleted",
     "ErasureDeed",
     "ErasureEntry",
@@ -300,7 +305,9 @@ __all__: list[str] = [
     "Store",
     "StoreAccess",
     "StoreRetention",
+    "StoreSubjects",
     "StreamCleared",
+    "SubjectConversation",
     "Subscription",
     "SweepResult",
     "TableProjection",

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from eventsourcing.domain import Aggregate, event
 
+from onrecord.domain.erasure.targets import NO_SUBJECT, SubjectOutcome
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.operators import erasure_id
+from onrecord.domain.operators import destroyed_key_id, erasure_id
 
 
 class Erasure(Aggregate):
@@ -27,6 +28,10 @@ class Erasure(Aggregate):
         actor: str
         reason: str
         named: str | None
+        subject: str | None
+        key: str | None
+        rule: str | None
+        part_of: UUID | None
 
     class Completed(Aggregate.Event):
         """All of it went."""
@@ -35,6 +40,9 @@ class Erasure(Aggregate):
         conversation_id: UUID
         events: int
         forks: tuple[UUID, ...] | None
+        conversations: int | None
+        retired: tuple[str, ...]
+        undoable_until: int | None
 
     class Refused(Aggregate.Event):
         """A hold was placed before it was intended: nothing went."""
@@ -52,19 +60,31 @@ class Erasure(Aggregate):
         actor: str,
         reason: str,
         named: str | None = None,
+        subject: str | None = None,
+        key: str | None = None,
+        rule: str | None = None,
+        part_of: UUID | None = None,
     ) -> None:
         """Begin it; `number` counts the erasures of the conversation from 0.
 
-        `named` is the digest of the actor whose name is erased, where it is no conversation.
+        The rest is what an `ErasureTarget` has.
         """
         if not actor.strip() or not reason.strip():
             raise InvalidInput("an erasure needs who does it and why: give actor= and reason=")
+        if subject is not None and not (rule or "").strip():
+            raise InvalidInput(
+                "the erasure of a subject needs the rule that it follows: give rule="
+            )
         self.tenant = tenant
         self.conversation_id = conversation_id
         self.number = number
         self.actor = actor
         self.reason = reason
         self.named = named
+        self.subject = subject
+        self.key = key
+        self.rule = rule
+        self.part_of = part_of
         self.is_completed = False
         self.refused_by: UUID | None = None
         self.events = 0
@@ -80,17 +100,37 @@ class Erasure(Aggregate):
         """Return the id that whoever begins the same erasure gives it too."""
         return erasure_id(tenant, conversation_id, number)
 
-    def complete(self, events: int, forks: Sequence[UUID] | None) -> None:
+    def complete(
+        self,
+        events: int,
+        forks: Sequence[UUID] | None,
+        subject: SubjectOutcome = NO_SUBJECT,
+    ) -> None:
         """Say that all of it went: how many events, and which forks stay (None: nobody can tell)."""
         self._must_be_under_way()
         if forks is not None and self.conversation_id in forks:
             raise InvalidInput("what was erased cannot stay: name its forks only")
         staying = None if forks is None else tuple(dict.fromkeys(forks))
-        self._complete(self.tenant, self.conversation_id, events, staying)
+        self._complete(
+            self.tenant,
+            self.conversation_id,
+            events,
+            staying,
+            subject.conversations,
+            subject.retired,
+            subject.undoable_until,
+        )
 
     @event(Completed)
     def _complete(
-        self, tenant: UUID, conversation_id: UUID, events: int, forks: tuple[UUID, ...] | None
+        self,
+        tenant: UUID,
+        conversation_id: UUID,
+        events: int,
+        forks: tuple[UUID, ...] | None,
+        conversations: int | None,
+        retired: tuple[str, ...],
+        undoable_until: int | None,
     ) -> None:
         self.is_completed = True
         self.events = events
@@ -110,3 +150,26 @@ class Erasure(Aggregate):
             raise InvalidInput("the erasure was completed already: nothing of it is left to do")
         if self.refused_by is not None:
             raise InvalidInput("the erasure was refused already, by a hold: intend another one")
+
+
+class DestroyedKey(Aggregate):
+    """The key of a subject that is destroyed. What holds of it: it is destroyed once, for good."""
+
+    class Destroyed(Aggregate.Created):
+        """It goes, as a part of the erasure of that id."""
+
+        tenant: UUID
+        key: str
+        erasure: UUID
+
+    @event(Destroyed)
+    def __init__(self, tenant: UUID, key: str, erasure: UUID) -> None:
+        """Say that it goes."""
+        self.tenant = tenant
+        self.key = key
+        self.erasure = erasure
+
+    @staticmethod
+    def create_id(tenant: UUID, key: str) -> UUID:
+        """Return the id that follows from the key."""
+        return destroyed_key_id(tenant, key)

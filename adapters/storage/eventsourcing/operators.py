@@ -15,14 +15,21 @@ from eventsourcing.utils import Environment, EnvType
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
-from onrecord.adapters.storage.eventsourcing.erasures import Erasure
+from onrecord.adapters.storage.eventsourcing.erasures import DestroyedKey, Erasure
 from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
 from onrecord.adapters.storage.eventsourcing.stored_events import aggregate_event, fact_of
+from onrecord.domain.erasure.targets import (
+    CONVERSATION,
+    NO_SUBJECT,
+    ErasureTarget,
+    SubjectOutcome,
+)
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageReadOnly
 from onrecord.domain.log import Append, Backend
 from onrecord.domain.operators import (
     CLEARED,
     COMPLETED,
+    DESTROYED,
     INTENDED,
     LIFTED,
     PLACED,
@@ -32,6 +39,7 @@ from onrecord.domain.operators import (
     SHAPES,
     RetentionClass,
     decode_fact,
+    destroyed_key_id,
     encode_fact,
     erasure_id,
     hold_id,
@@ -50,6 +58,7 @@ _KINDS: Final[Mapping[str, tuple[type[Aggregate], type[AggregateEvent]]]] = {
     INTENDED: (Erasure, Erasure.Intended),
     COMPLETED: (Erasure, Erasure.Completed),
     REFUSED: (Erasure, Erasure.Refused),
+    DESTROYED: (DestroyedKey, DestroyedKey.Destroyed),
     PLACED: (Hold, Hold.Placed),
     LIFTED: (Hold, Hold.Lifted),
     RETAINED: (Retention, Retention.Changed),
@@ -170,7 +179,7 @@ class Operators(Application[UUID]):
         actor: str,
         reason: str,
         last_and_number: tuple[Erasure | None, int] | None = None,
-        named: str | None = None,
+        of: ErasureTarget = CONVERSATION,
     ) -> Erasure:
         """Return the erasure of a conversation that is under way: one that is intended now, if none is.
 
@@ -181,7 +190,18 @@ class Operators(Application[UUID]):
         last, number = last_and_number or self.last_and_next(conversation_id)
         if last is not None and not last.is_over:
             return last
-        erasure = Erasure(self._tenant, conversation_id, number, actor, reason, named)
+        erasure = Erasure(
+            self._tenant,
+            conversation_id,
+            number,
+            actor,
+            reason,
+            of.named,
+            of.subject,
+            of.key,
+            of.rule,
+            of.part_of,
+        )
         try:
             self._save(erasure, actor)
         except IntegrityError:
@@ -192,7 +212,12 @@ class Operators(Application[UUID]):
         return erasure
 
     def complete(
-        self, id_: UUID, events: int, forks: Sequence[UUID] | None, actor: str | None
+        self,
+        id_: UUID,
+        events: int,
+        forks: Sequence[UUID] | None,
+        actor: str | None,
+        subject: SubjectOutcome = NO_SUBJECT,
     ) -> Erasure:
         """Return an erasure that is completed: now, or by another who was at it too.
 
@@ -201,8 +226,19 @@ class Operators(Application[UUID]):
         erasure = self._begun(id_)
         if erasure.is_completed:
             return erasure
-        erasure.complete(events, forks)
+        erasure.complete(events, forks, subject)
         return self._ended(erasure, actor)
+
+    def destroy_key(self, key: str, erasure: UUID, actor: str | None) -> None:
+        """Say that the key of a subject goes, durably, unless that was said before."""
+        id_ = destroyed_key_id(self._tenant, key)
+        if self._backend.head(id_).version:
+            return
+        try:
+            self._save(DestroyedKey(self._tenant, key, erasure), actor)
+        except IntegrityError:
+            if not self._backend.head(id_).version:
+                raise
 
     def refuse(self, id_: UUID, hold: UUID, actor: str | None) -> Erasure:
         """Return an erasure that a hold refused: now, or by another who was at it too."""

@@ -21,6 +21,7 @@ from onrecord.adapters.storage.http.forms import (
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob
+from onrecord.domain.encryption.destroyed import KeyDestroyed
 from onrecord.domain.head import Effect, Pointer
 from onrecord.domain.log import (
     Append,
@@ -114,7 +115,14 @@ class VerdictForm(Form):
     """What became of a request; which members there are depends on the verdict."""
 
     verdict: Literal[
-        "recorded", "duplicate", "conflict", "mismatch", "forgotten", "blob-missing", "refused"
+        "recorded",
+        "duplicate",
+        "conflict",
+        "mismatch",
+        "forgotten",
+        "blob-missing",
+        "refused",
+        "key-destroyed",
     ]
     """What became of it."""
     first: int | None = None
@@ -230,6 +238,8 @@ def verdict_form(verdict: Verdict) -> VerdictForm:
             return VerdictForm(verdict="blob-missing", ordinal=ordinal)
         case Refused(ordinal):
             return VerdictForm(verdict="refused", ordinal=ordinal)
+        case KeyDestroyed(ordinal):
+            return VerdictForm(verdict="key-destroyed", ordinal=ordinal)
 
 
 def verdict_of(form: VerdictForm) -> Verdict:
@@ -250,6 +260,8 @@ def verdict_of(form: VerdictForm) -> Verdict:
             return BlobMissing(*_given(form.ordinal))
         case "refused":
             return Refused(*_given(form.ordinal))
+        case "key-destroyed":
+            return KeyDestroyed(*_given(form.ordinal))
 
 
 def _given(*members: int | None) -> Sequence[int]:

@@ -28,6 +28,7 @@ from onrecord.adapters.storage.append import (
     record,
     referred,
     refusal,
+    under_destroyed_key,
     verified,
 )
 from onrecord.adapters.storage.clocks import WatchedClock
@@ -207,8 +208,7 @@ class Memory:
         """Return the tenant whose conversation it is; None if it has not begun."""
         with self._lock:
             self._ready()
-            stream = self._streams.get(conversation_id)
-            return None if stream is None else stream.tenant
+            return self._owner(conversation_id)
 
     def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
@@ -315,6 +315,9 @@ class Memory:
         stream = self._streams.get(conversation_id)
         return 0 if stream is None else stream.erase()
 
+    def _owner(self, conversation_id: UUID) -> UUID | None:
+        return None if (stream := self._streams.get(conversation_id)) is None else stream.tenant
+
     def _append(self, append: Append) -> Verdict:
         place = self._place(append.conversation_id)
         known = [self._known(append.conversation_id, event) for event in append.events]
@@ -322,6 +325,8 @@ class Memory:
             return refused
         if (missing := self._missing(append)) is not None:
             return missing
+        if not place.begun and (gone := under_destroyed_key(append, self._owner)) is not None:
+            return gone
         recording = record(
             append, place.head, shard=SHARD, position=len(self._log), recorded_at=self._recorded_at
         )

@@ -19,6 +19,7 @@ from psycopg.rows import TupleRow
 from onrecord.adapters.storage.append import must_be_apart
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.blobs import digest_of
+from onrecord.domain.encryption.destroyed import KeyDestroyed
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.log import (
     Append,
@@ -116,6 +117,8 @@ def verdict_of(row: TupleRow) -> Verdict:
             return BlobMissing(ordinal)
         case ("refused", ordinal, _, _):
             return Refused(ordinal)
+        case ("destroyed", ordinal, _, _):
+            return KeyDestroyed(ordinal)
         case _:
             raise AssertionError(f"onrecord.append answered {row[0]!r}")
 

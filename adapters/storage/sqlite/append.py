@@ -18,10 +18,12 @@ from onrecord.adapters.storage.append import (
     record,
     referred,
     refusal,
+    under_destroyed_key,
 )
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.held_files import LogEnd
 from onrecord.domain.blobs import digest_of
+from onrecord.domain.encryption.destroyed import KeyDestroyed
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
 from onrecord.domain.log import (
@@ -156,6 +158,8 @@ def _append(session: Session, digest_key: bytes, end: LogEnd, append: Append) ->
         return refused
     if (missing := _missing(session, append)) is not None:
         return missing
+    if not place.begun and (gone := _destroyed(session, append)) is not None:
+        return gone
     recording = record(
         append, place.head, shard=SHARD, position=end.position, recorded_at=end.recorded_at
     )
@@ -185,6 +189,14 @@ def _missing(session: Session, append: Append) -> BlobMissing | None:
         if session.one("select_blob", owner, digest_of(blob)) is None:
             return BlobMissing(ordinal)
     return None
+
+
+def _destroyed(session: Session, append: Append) -> KeyDestroyed | None:
+    def owner(stream: UUID) -> UUID | None:
+        row = session.one("select_place", stream.bytes)
+        return None if row is None else UUID(bytes=row[0])
+
+    return under_destroyed_key(append, owner)
 
 
 def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:

@@ -21,9 +21,10 @@ PAIRS: list[tuple[type, type]] = [
     (onrecord.Following, onrecord.AsyncFollowing),
     (onrecord.StoreAccess, onrecord.AsyncStoreAccess),
     (onrecord.StoreRetention, onrecord.AsyncStoreRetention),
+    (onrecord.StoreSubjects, onrecord.AsyncStoreSubjects),
 ]
 NEVER_WAIT = {
-    onrecord.Store: {"conversation", "record", "relay", "retention", "views"},
+    onrecord.Store: {"conversation", "record", "relay", "retention", "subjects", "views"},
     onrecord.Conversation: {"recording"},
     onrecord.Views: {"register"},
 }

@@ -87,6 +87,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "bpmn": [("model.bpmn",)],
     "forget": [(FORK, "--yes"), (NASTY, "--yes"), (f"no {NASTY}", "--yes")],
     "forget-actor": [(NASTY, "--yes"), (f"no {NASTY}", "--yes")],
+    "erase": [("--subject", NASTY, "--rule", NASTY, "--yes")],
     "verify": [(), (NASTY,)],
     "sweep": [()],
     "seal-key": [("seal.key",), (NASTY,)],

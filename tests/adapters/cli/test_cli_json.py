@@ -67,7 +67,7 @@ def encrypted(folder: Path) -> dict[str, str]:
         str(folder / "kek"),
     )
     with onrecord.connect(url, keys=keys, kek=kek) as store:
-        store.conversation(KEY).user("Hello")
+        store.conversation(KEY, subjects=["ann"]).user("Hello")
     return {"ONRECORD_URL": url, "ONRECORD_KEYS": keys, "ONRECORD_KEK": kek}
 
 
@@ -87,7 +87,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
     request = next(str(event["version"]) for event in shown if event["type"] == "request.sent")
     issued = run("keys", "issue", "gateway", "--json", "--url", copy)
-    sealed = sealing(folder, url)
+    sealed, ann = sealing(folder, url), encrypted(folder)
     with onrecord.connect(url, actor="ana") as store:
         store.retention.place_hold(matter="Smith v. Example", reason="claim")
         store.retention.set_class("six-months", rule="EU AI Act 19(1)")
@@ -116,7 +116,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "seal": run("seal", "--json", "--url", url, **sealed),
         "checkpoint": run("checkpoint", "--json", "--url", url, **sealed),
         "kek FILE": run("kek", str(folder / "new.kek"), "--json"),
-        "rotate-keys": run("rotate-keys", "--json", **encrypted(folder)),
+        "rotate-keys": run("rotate-keys", "--json", **ann),
         "holds list": run("holds", "list", "--json", "--url", url),
         "access": run("access", "--json", "--url", copy),
         "retention clear [KEY]": run(
@@ -176,6 +176,17 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
             *("--url", copy),
         ),
         "forget KEY": run("forget", KEY, "--yes", "--reason", "asked to", "--json", "--url", copy),
+        "export --subject NAME -o FILE": run(
+            *("export", "--subject", "ann", "-o", str(folder / "ann.jsonl"), "--json"), **ann
+        ),
+        "erase --subject NAME --dry-run": run(
+            *("erase", "--subject", "ann", "--rule", "GDPR 17", "--dry-run", "--json"), **ann
+        ),
+        "erase --subject NAME": run(
+            *("erase", "--subject", "ann", "--rule", "GDPR 17", "--reason", "asked to"),
+            *("--yes", "--json"),
+            **ann,
+        ),
         "migrate": run("migrate", "--json", "--url", url),
         "demo": demo,
     }

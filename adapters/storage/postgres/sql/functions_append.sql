@@ -237,7 +237,7 @@ BEGIN
         RETURN NOT {log}.is_key(asked.conversation_id) AND NOT EXISTS (
             SELECT FROM unnest(asked.events) AS e
             WHERE e.type NOT IN ('erasure.intended', 'erasure.completed', 'erasure.refused',
-                'hold.placed', 'hold.lifted', 'retention.set', 'retention.cleared')
+                'subject_key.destroyed', 'hold.placed', 'hold.lifted', 'retention.set', 'retention.cleared')
         );
     END IF;
     IF as_what = 'gateway' THEN
@@ -258,6 +258,21 @@ BEGIN
     RETURN false;
 END $$;
 
+-- Which of the keys that a header names is destroyed, from 0; null for none. Operators say so.
+CREATE OR REPLACE FUNCTION {log}.destroyed_key(of_shard smallint, of_tenant uuid, header bytea)
+RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT k.ordinal - 1
+    FROM unnest(string_to_array(
+        substring(encode(header, 'escape') FROM '"key":"([A-Za-z0-9_+-]+)"'), '+'
+    )) WITH ORDINALITY AS k (id, ordinal)
+    WHERE EXISTS (
+        SELECT FROM {log}.conversation_head AS h
+        WHERE h.shard = of_shard AND h.tenant = {log}.operators_of(of_tenant)
+            AND h.conversation_id = {log}.destroyed_key_id(of_tenant, k.id)
+    )
+    ORDER BY k.ordinal LIMIT 1
+$$;
+
 -- Raise, for what is one tenant's another one has begun. Their ids are there so that Citus asks at the row
 -- in question; a count of rows that were not moved on would be wrong there.
 CREATE OR REPLACE FUNCTION {log}.refuse_tenants(known uuid, newcomer uuid) RETURNS boolean
@@ -274,6 +289,7 @@ END $$;
 --   mismatch   first: the ordinal (from 0) of the event that stands for other content
 --   missing    first: the ordinal (from 0) of the blob that is not stored
 --   refused    first: the ordinal (from 0) of the event whose need is not met
+--   destroyed  first: the ordinal (from 0) of the key that is, of those that the first event is under
 -- A shard's writers wait for each other, and every statement costs them time. So what needs no order
 -- comes before the lock, and a cohort is looked up, inserted and moved on as a whole. Each lookup is of
 -- one row, by LIMIT: a join would be planned by how large the tables were once.
@@ -454,8 +470,8 @@ BEGIN
             first_version := head.version + 1;
             before := tail.position;
             FOREACH added IN ARRAY asked.events LOOP
-                IF (added.type IN ('erasure.intended', 'erasure.completed', 'erasure.refused', 'key.issued',
-                    'key.revoked', 'key.used', 'hold.placed', 'hold.lifted', 'retention.set',
+                IF (added.type IN ('erasure.intended', 'erasure.completed', 'erasure.refused', 'subject_key.destroyed',
+                    'key.issued', 'key.revoked', 'key.used', 'hold.placed', 'hold.lifted', 'retention.set',
                     'retention.cleared', 'access.read', 'access.counted'))
                     <> is_operators
                 THEN
@@ -470,6 +486,15 @@ BEGIN
                     verdict := 'refused';
                     first_version := tail.position - before;
                     EXIT;
+                END IF;
+                -- As domain/encryption/destroyed.py has it.
+                IF is_new AND NOT is_operators AND position('"key":"'::bytea IN added.header) > 0 THEN
+                    first_version := {log}.destroyed_key(cohort.shard, asked.tenant, added.header);
+                    IF first_version IS NOT NULL THEN
+                        verdict := 'destroyed';
+                        EXIT;
+                    END IF;
+                    first_version := head.version + 1;
                 END IF;
                 is_new := false;
                 tail.position := tail.position + 1;

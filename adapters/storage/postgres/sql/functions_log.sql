@@ -42,12 +42,13 @@ RETURN (
 );
 
 -- Whether an id is of the operators' streams: of their tenant, or of one of them. It begins with the
--- bytes of ONRC, or of ONRA for what was read, ONRK for a key, ONRH for a hold, ONRT for a retention class, and is a UUID of
--- version 8; no tenant and no conversation has such an id.
+-- bytes of ONRC, or of ONRA for what was read, ONRD for a key of a subject, ONRK for a key of the service, ONRH for a
+-- hold, ONRT for a retention class, and is a UUID of version 8; no tenant and no conversation has such an id.
 CREATE OR REPLACE FUNCTION {log}.is_marked(id uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE -- not STRICT: what is, PostgreSQL may not inline
 RETURN (id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5243-0000-0000-0000-000000000000' AND id <= '4f4e5243-ffff-ffff-ffff-ffffffffffff'
+        OR id >= '4f4e5244-0000-0000-0000-000000000000' AND id <= '4f4e5244-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5248-0000-0000-0000-000000000000' AND id <= '4f4e5248-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e524b-0000-0000-0000-000000000000' AND id <= '4f4e524b-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5254-0000-0000-0000-000000000000' AND id <= '4f4e5254-ffff-ffff-ffff-ffffffffffff')
@@ -57,6 +58,18 @@ RETURN (id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ff
 CREATE OR REPLACE FUNCTION {log}.is_access(id uuid) RETURNS boolean LANGUAGE sql IMMUTABLE
 RETURN id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ffff-ffff-ffffffffffff'
     AND get_byte(uuid_send(id), 6) >> 4 = 8;
+
+-- The stream of operators that says that the key of a tenant's subject is destroyed.
+CREATE OR REPLACE FUNCTION {log}.destroyed_key_id(of_tenant uuid, key_id text) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT
+RETURN (
+    SELECT encode('ONRD'::bytea || substring(
+        set_byte(set_byte(d.digest, 6, get_byte(d.digest, 6) & 15 | 128),
+            8, get_byte(d.digest, 8) & 63 | 128) FROM 5 FOR 12), 'hex')::uuid
+    FROM (SELECT sha256(
+        'onrecord destroyed key'::bytea || uuid_send(of_tenant) || convert_to(key_id, 'UTF8')
+    ) AS digest) AS d
+);
 
 -- Whether an id is of the stream of a key of the service.
 CREATE OR REPLACE FUNCTION {log}.is_key(id uuid) RETURNS boolean LANGUAGE sql IMMUTABLE

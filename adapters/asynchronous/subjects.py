@@ -1,0 +1,45 @@
+"""What is kept of a subject, awaited: `await store.subjects.erase(...)`.
+
+Each verb is that of `StoreSubjects`, which says what it means, takes, gives and raises. It runs in a
+thread, for it may work for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from onrecord.adapters.asynchronous.iteration import awaited_each
+from onrecord.adapters.storage.steps import Steps
+from onrecord.adapters.store import Store
+
+if TYPE_CHECKING:
+    from onrecord.adapters.subjects.certificate import ErasureCertificate
+    from onrecord.adapters.subjects.store_subjects import SubjectConversation
+
+
+class AsyncStoreSubjects:
+    """What finds, hands out and erases what is kept of a subject. Get it as `store.subjects`."""
+
+    def __init__(self, store: Store, steps: Steps) -> None:
+        """Await what is kept of subjects in a store."""
+        self._store = store
+        self._steps = steps
+
+    async def conversations(self, name: str) -> list[SubjectConversation]:
+        """Return the conversations of a subject, as `StoreSubjects.conversations` does."""
+        return await self._steps.run_long(partial(self._store.subjects.conversations, name))
+
+    async def erase(
+        self, name: str, *, reason: str, rule: str, actor: str | None = None
+    ) -> ErasureCertificate:
+        """Erase a subject by its key, for good, as `StoreSubjects.erase` does."""
+        verb = self._store.subjects.erase
+        return await self._steps.run_long(
+            partial(verb, name, reason=reason, rule=rule, actor=actor)
+        )
+
+    def export(self, name: str) -> AsyncIterator[bytes]:
+        """Yield all that is recorded of a subject, as `StoreSubjects.export` does: `async for`."""
+        return awaited_each(self._steps, partial(self._store.subjects.export, name))

@@ -1,0 +1,131 @@
+"""How a subject is erased: the intent, then its key, then all that says something, then the outcome.
+
+Each step is durable before the next one begins, and may be done twice. From the moment at which the log
+says that the key is destroyed, no conversation begins under it. So the conversations that are looked for
+behind that are all that there will ever be.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from onrecord.adapters.encryption.encrypted_log import LOCKED, EncryptedLog
+from onrecord.adapters.encryption.subject_keys import SubjectKeys
+from onrecord.adapters.subjects.conversations import ConversationsUnder
+from onrecord.adapters.upkeep.erasing import Erasing
+from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
+from onrecord.domain.encryption.subjects import Subject, subject_id
+from onrecord.domain.erasure.targets import ErasureTarget, SubjectOutcome
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
+from onrecord.domain.log import Backend
+from onrecord.domain.operators import operators_of
+from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
+
+if TYPE_CHECKING:
+    from onrecord.adapters.storage.eventsourcing.erasures import Erasure
+
+logger = logging.getLogger("onrecord")
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectErasing:
+    """The erasures of a tenant's subjects, recorded in its operators' stream.
+
+    `stored` is the log as it is stored, `erasing` erases conversations, `keys` are those of subjects.
+    """
+
+    stored: Backend
+    tenant: UUID
+    erasing: Erasing
+    keys: SubjectKeys
+
+    def erase(self, subject: Subject, actor: str, reason: str, rule: str) -> ErasureEntry:
+        """Erase a subject, and return what the operators' stream tells of it.
+
+        Where it was erased before, and nothing was said of it since, that erasure is returned.
+        ConversationOnHold where a legal hold keeps one of its conversations, InvalidInput where it has
+        none and never had.
+        """
+        operators = self.erasing.operators()
+        digest = subject.digest(self.stored.digest)
+        id_ = subject_id(self.tenant, digest)
+        found = operators.last_and_next(id_)
+        key = self.keys.key_id_of(subject)
+        begun = _under_way(found[0])
+        if begun is None and key is None:
+            return self._ended(found[0])
+        if begun is None:
+            for conversation_id in self.conversations(key or ""):
+                must_not_be_on_hold(self.erasing.backend, self.tenant, conversation_id)
+        target = ErasureTarget(subject=digest.hex(), key=key, rule=rule)
+        erasure = begun or operators.intend(id_, actor, reason, found, target)
+        return self.finish(self._entry(erasure.id), actor)
+
+    def finish(self, entry: ErasureEntry, actor: str | None) -> ErasureEntry:
+        """Do what is left of an erasure of a subject, and return what is told of it now."""
+        told, operators = entry.intention, self.erasing.operators()
+        if told.key is None or told.subject is None or entry.is_over:
+            return entry
+        under = ConversationsUnder(self.stored, self.tenant, told.key)
+        for conversation_id in under.all():
+            hold = hold_on(self.erasing.backend, self.tenant, conversation_id, entry.position)
+            if hold is not None:
+                operators.refuse(entry.erasure_id, hold.hold_id, actor)
+                raise refusal_of(hold)
+        operators.destroy_key(told.key, entry.erasure_id, actor)
+        self.keys.destroy([told.key])
+        conversations = under.all()
+        for conversation_id in conversations:
+            target = ErasureTarget(part_of=entry.erasure_id)
+            self.erasing.forget(conversation_id, actor or told.actor, told.reason, target)
+        rest = self.keys.finish()
+        if not rest.retired:  # Another erasure did that, or this one before it was cut short.
+            rest = self.keys.retired_before()
+        outcome = SubjectOutcome(len(conversations), rest.retired, rest.undoable_until)
+        events = sum(self.stored.head(each).version for each in conversations)
+        operators.complete(entry.erasure_id, events, (), actor, outcome)
+        return self._entry(entry.erasure_id)
+
+    def conversations(self, key: str) -> list[UUID]:
+        """Return the conversations that are under a key."""
+        return ConversationsUnder(self.stored, self.tenant, key).all()
+
+    def _ended(self, last: Erasure | None) -> ErasureEntry:
+        if last is None or not last.is_completed:
+            raise InvalidInput("nothing is under a key of that subject: check the name")
+        return self._entry(last.id)
+
+    def _entry(self, erasure: UUID) -> ErasureEntry:
+        entry = erasure_entry(self.stored.read(erasure), operators_of(self.tenant))
+        if entry is None:
+            raise CorruptRecord("no erasure has that id: run `onrecord verify`")
+        return entry
+
+
+def subject_erasing(erasing: Erasing) -> SubjectErasing:
+    """Return what erases subjects where something erases conversations.
+
+    InvalidInput where the log is not encrypted, StorageUnavailable where its keys are not named.
+    """
+    log = erasing.backend
+    if not isinstance(log, EncryptedLog):
+        raise InvalidInput("the store is not encrypted: it knows no subjects, only conversations")
+    if log.keys is None:
+        raise StorageUnavailable(LOCKED)
+    return SubjectErasing(log.stored, erasing.tenant, erasing, log.keys)
+
+
+def resumed(erasing: Erasing, entry: ErasureEntry, actor: str | None) -> bool:
+    """Finish the erasure of a subject that another program began; return whether it is finished."""
+    try:
+        return subject_erasing(erasing).finish(entry, actor).is_over
+    except InvalidInput as error:  # Only its owner retires the key-encryption key.
+        logger.warning("an erasure that was begun could not be finished: %s", error)
+        return False
+
+
+def _under_way(last: Erasure | None) -> Erasure | None:
+    return None if last is None or last.is_over else last

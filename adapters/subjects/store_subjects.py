@@ -1,0 +1,108 @@
+"""The subjects of an encrypted store: what `store.subjects` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from onrecord.adapters.encryption.encrypted_log import stored_of
+from onrecord.adapters.inputs.arguments import reason_given, text_given
+from onrecord.adapters.seals.store_seals import StoreSeals
+from onrecord.adapters.streams.lineage import is_forgotten
+from onrecord.adapters.subjects.certificate import ErasureCertificate, certificate
+from onrecord.adapters.subjects.erasing import SubjectErasing, subject_erasing
+from onrecord.adapters.subjects.exporting import subject_lines
+from onrecord.adapters.upkeep.erasing import Erasing, operator_name
+from onrecord.adapters.upkeep.holds import hold_on
+from onrecord.domain.encryption.subjects import Subject, named_subject
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.log import Backend
+from onrecord.projections.retention.hold_records import HoldEntry
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectConversation:
+    """A conversation of a subject: how many events it has, and the legal hold that keeps it, if one does."""
+
+    conversation_id: UUID
+    events: int
+    hold: HoldEntry | None
+
+
+class StoreSubjects:
+    """Finds what is kept of a subject, hands it out, and erases it by its key. Get it as `store.subjects`.
+
+    Each verb is InvalidInput where the store is not encrypted, and StorageUnavailable without its keys.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        tenant: UUID,
+        erasing: Erasing,
+        seals: StoreSeals | None,
+        residue: Callable[[], tuple[str, ...]],
+        actor: str | None,
+    ) -> None:
+        """Work on what a tenant has in a log; `erasing` erases its conversations, `actor` is who acts, if none is given."""
+        self._backend = backend
+        self._tenant = tenant
+        self._erasing = erasing
+        self._seals = seals
+        self._actor = actor
+        self._residue = residue
+
+    def conversations(self, name: str) -> list[SubjectConversation]:
+        """Return the conversations of a subject; none where it has no key, or none any more."""
+        erasing, backend = self._of_subjects(), self._backend
+        key = erasing.keys.key_id_of(self._subject(name))
+        found = [] if key is None else erasing.conversations(key)
+        return [
+            SubjectConversation(each, head.version, hold_on(backend, self._tenant, each))
+            for each, head in zip(found, map(backend.head, found), strict=True)
+            if not is_forgotten(backend, each)
+        ]
+
+    def erase(
+        self, name: str, *, reason: str, rule: str, actor: str | None = None
+    ) -> ErasureCertificate:
+        """Erase a subject by its key, for good, and return the certificate.
+
+        `rule` is the one that is followed, in words, such as "GDPR 17(1)(a)". What is said under its key
+        goes: the key, then each conversation as `Store.forget` has it. That is a fact in the operators'
+        stream: who (`actor`, else `$ONRECORD_ACTOR`), when, why, and the keyed digest of the subject, never
+        its name. It may be ended at any moment and run again. Where the subject was erased before, and
+        nothing was said of it since, the certificate of that erasure is returned.
+
+        ConversationOnHold where a legal hold keeps one of its conversations: nothing is erased then.
+        InvalidInput where nothing is of that name, and where only its owner retires the key-encryption
+        key: then all is erased but that, and to run it again finishes it.
+        """
+        who, why = operator_name(actor, self._actor), reason_given(reason)
+        because = text_given("a rule", rule)
+        entry = self._of_subjects().erase(self._subject(name), who, why, because)
+        can_seal = self._seals is not None and self._seals.settings.can_sign
+        sealed = self._seals.seal() if self._seals is not None and can_seal else ()
+        made = certificate(entry, self._residue(), [each.checkpoint for each in sealed])
+        if made is None:
+            raise CorruptRecord("an erasure has no outcome: run `onrecord verify`")
+        return made
+
+    def export(self, name: str) -> Iterator[bytes]:
+        """Yield all that is recorded of a subject in clear, as JSON lines; documents are among them.
+
+        InvalidInput where nothing is. It answers GDPR 15 and 20.
+        """
+        subject = self._subject(name)
+        conversations = [each.conversation_id for each in self.conversations(name)]
+        if not conversations:
+            raise InvalidInput("nothing is under a key of that subject: check the name")
+        digest = subject.digest(self._backend.digest).hex()
+        return subject_lines(self._backend, stored_of(self._backend), digest, conversations)
+
+    def _of_subjects(self) -> SubjectErasing:
+        return subject_erasing(self._erasing)
+
+    def _subject(self, name: str) -> Subject:
+        return named_subject(self._tenant, text_given("a subject", name))

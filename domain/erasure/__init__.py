@@ -1,0 +1,1 @@
+"""How a store takes back what was said, for good."""
