@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -28,17 +28,19 @@ from onrecord.adapters.settings import (
 )
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store, tenancy_of
-from onrecord.adapters.store_views import views_of
 from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
     from onrecord.adapters.recording.actor_names import AttributionNames
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.connection import Connection
     from onrecord.adapters.redis.tails import Followed
+    from onrecord.adapters.storage.postgres.postgres import Postgres
     from onrecord.adapters.storage.sqlite.sqlite import Sqlite
+    from onrecord.adapters.views.reading import Views
 
 FOLDS: Final = 32 << 20
 """How many bytes of folded conversations a process keeps by default."""
@@ -67,6 +69,7 @@ def connect(
     access_log: AccessMode | None = None,
     keys: str | os.PathLike[str] | None = None,
     kek: str | os.PathLike[str] | None = None,
+    plain_views: str | Sequence[str] | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -109,7 +112,8 @@ def connect(
 
     `keys` is the key store of an encrypted log and `kek` the key-encryption key that it is under
     (docs/encryption.md); without them, they are `$ONRECORD_KEYS` and `$ONRECORD_KEK`. A log is encrypted
-    from its first event on or not at all: InvalidInput where this one has events in clear.
+    from its first event on or not at all: InvalidInput where this one has events in clear. `plain_views`
+    are the views that may hold its text in clear all the same; without it, `$ONRECORD_PLAIN_VIEWS`.
     """
     environment = settings()
     names = names_given(actor, on_behalf_of, policy, deployment)
@@ -143,7 +147,7 @@ def connect(
         folds=folds,
         sealing=seals_given(seals, seal_key, seal_vkey),
         access_log=access_mode_given(access_log),
-        encryption=encryption_given(keys, kek),
+        encryption=encryption_given(keys, kek, plain_views),
     )
     return _resumed(open_store(party))
 
@@ -194,9 +198,9 @@ def _opened(
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
     stored = _backend(place, beside, direct)
-    backend = readable_log(stored, encryption or encryption_given(None, None))
-    is_encrypted, files = backend is not stored, files_of(backend)
-    where = shown(place)
+    encryption = encryption or encryption_given(None, None)
+    backend = readable_log(stored, encryption)
+    where, files = shown(place), files_of(backend)
     own_seals = StoreSeals(stored, sealing)
     if sealing.can_sign and _scheme(place) == "sqlite":
         cast("Sqlite", stored).file.appended = own_seals.appended
@@ -210,7 +214,7 @@ def _opened(
             **names,
             matrix=matrix,
             accelerator=_accelerator(beside, stored),
-            views=None if is_encrypted else lambda: views_of(place, stored, tenant, direct),
+            views=lambda: _views(place, backend, tenant, direct, encryption.plain_views),
             folds=most_folds,
             seals=own_seals,
             access_log=access_log,
@@ -352,6 +356,24 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
                 f"{why}: use sqlite:///file.db, postgresql://user@host/database, https://host or "
                 "memory://"
             )
+
+
+def _views(
+    url: str, backend: Backend, tenant: UUID, direct: str | None, allowed: Collection[str]
+) -> Views:
+    """Return the views of a backend of an URL, of which `allowed` may hold text; `direct` leads past a pooler."""
+    from onrecord.adapters.encryption.encrypted_log import stored_of
+    from onrecord.adapters.views.encrypted import opening_of
+
+    opening, stored = opening_of(backend, allowed), stored_of(backend)
+    if (scheme := _scheme(url)) in ("postgresql", "postgres"):
+        from onrecord.adapters.views.postgres.opening import server_views
+
+        return server_views(cast("Postgres", stored), direct or url, tenant, opening)
+    from onrecord.adapters.views.sqlite.opening import file_views
+
+    path = cast("Sqlite", stored).file.path if scheme == "sqlite" else None
+    return file_views(cast("Followed", stored), path, tenant, opening)
 
 
 @contextmanager

@@ -58,11 +58,13 @@ class EncryptionSettings:
     """Where the keys of an encrypted log are (docs/encryption.md): neither or both are named.
 
     `keys` is the key store, a file or its `sqlite:///` URL (`ONRECORD_KEYS`). `kek` is the key-encryption
-    key: a file, `env:NAME` or `aws-kms:ALIAS` (`ONRECORD_KEK`).
+    key: a file, `env:NAME` or `aws-kms:ALIAS` (`ONRECORD_KEK`). `plain_views` are the views that may hold
+    text in clear (`ONRECORD_PLAIN_VIEWS`).
     """
 
     keys: str | None = None
     kek: str | None = None
+    plain_views: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
             timestamps=environment.get("ONRECORD_TIMESTAMPS") or None,
         ),
         encryption=EncryptionSettings(
-            environment.get("ONRECORD_KEYS") or None, environment.get("ONRECORD_KEK") or None
+            environment.get("ONRECORD_KEYS") or None,
+            environment.get("ONRECORD_KEK") or None,
+            frozenset(environment.get("ONRECORD_PLAIN_VIEWS", "").split()),
         ),
         policy=environment.get("ONRECORD_POLICY") or None,
         deployment=environment.get("ONRECORD_DEPLOYMENT") or None,
@@ -188,9 +192,11 @@ def seals_given(
 
 
 def encryption_given(
-    keys: str | os.PathLike[str] | None, kek: str | os.PathLike[str] | None
+    keys: str | os.PathLike[str] | None,
+    kek: str | os.PathLike[str] | None,
+    plain_views: str | Sequence[str] | None = None,
 ) -> EncryptionSettings:
-    """Return where the keys of a log are; what is None is as the environment has it.
+    """Return where the keys of a log are, and which views may hold text; None: as the environment has it.
 
     InvalidInput where one of the two is named alone.
     """
@@ -199,6 +205,9 @@ def encryption_given(
         named = EncryptionSettings(
             known.keys if keys is None else os.fspath(keys) or None,
             known.kek if kek is None else os.fspath(kek) or None,
+            known.plain_views
+            if plain_views is None
+            else frozenset(_words("plain_views", plain_views)),
         )
     except TypeError:
         raise InvalidInput("keys and kek are paths or URLs") from None

@@ -300,9 +300,7 @@ class Store:
     def views(self) -> Views:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
         if self._open_views is None:
-            from onrecord.adapters.encryption.readable_log import no_views
-
-            raise InvalidInput(no_views(self._backend))
+            raise InvalidInput("views are kept where the log is: connect to it by its own URL")
         views = self._open_views()
         views.count = self._tenancy.count
         return views

@@ -65,6 +65,7 @@ def connect_async(
     access_log: AccessMode | None = None,
     keys: str | os.PathLike[str] | None = None,
     kek: str | os.PathLike[str] | None = None,
+    plain_views: str | Sequence[str] | None = None,
 ) -> Connecting:
     """Return the store at an URL for programs with coroutines; arguments are as `connect` has them.
 
@@ -91,6 +92,7 @@ def connect_async(
             access_log=access_log,
             keys=keys,
             kek=kek,
+            plain_views=plain_views,
         )
     )
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from rich.live import Live
 
+    from onrecord.adapters.redis.tails import Followed
     from onrecord.adapters.seals.store_seals import StoreSeals
-    from onrecord.adapters.storage.postgres.postgres import Postgres
     from onrecord.adapters.views.postgres.worker import Worker
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
@@ -136,11 +136,13 @@ def work(store: Store, task: Task) -> None:
 
 
 def _worker(store: Store, task: Task) -> Worker:
+    from onrecord.adapters.views.encrypted import reading_of
     from onrecord.adapters.views.postgres.worker import Worker
 
     views = store.views.own_projections.views(task.views, task.own)
-    wakeups = cast("Postgres", backend_of(store)).wakeups
-    return Worker(task.url, views, threads=task.threads, wakeups=wakeups)
+    log = backend_of(store)
+    wakeups = cast("Followed", log).wakeups
+    return Worker(task.url, views, threads=task.threads, wakeups=wakeups, reading=reading_of(log))
 
 
 def _seals(store: Store) -> StoreSeals | None:

@@ -94,15 +94,6 @@ def files_of(backend: Backend) -> SpoolFiles:
     return EncryptedFiles(backend)
 
 
-def no_views(backend: Backend) -> str:
-    """Return why a store has no views."""
-    from onrecord.adapters.encryption.encrypted_log import EncryptedLog
-
-    if isinstance(backend, EncryptedLog):
-        return "views would hold text in clear: an encrypted store has none"
-    return "views are kept where the log is: connect to it by its own URL"
-
-
 def _keys(stored: Backend, keys: str, kek: str) -> SubjectKeys:
     from onrecord.adapters.encryption.key_encryption import key_encryption_at
     from onrecord.adapters.encryption.sqlite_key_store import open_key_store

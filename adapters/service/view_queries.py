@@ -47,6 +47,9 @@ class ViewPage(Model):
     stopped: str | None
     """Why the view stands still, if it does."""
 
+    encrypted: list[str]
+    """Which members of the entries are null since an encrypted store keeps them out of its views."""
+
 
 class TimeQuery(PageQuery):
     """Which time."""

@@ -141,6 +141,7 @@ def _document(page: Page[EntryT], listing: Listing[EntryT]) -> dict[str, Any]:
         "behind": page.behind,
         "parked": page.parked,
         "stopped": page.stopped,
+        **({"encrypted": page.encrypted} if page.encrypted else {}),
     }
 
 
@@ -148,6 +149,9 @@ def _note_what_is_missing(store: Store, answer: CaughtUpPage[Any]) -> None:
     page = answer.page
     if not len(page):
         output.note("nothing was found")
+    elif page.encrypted:
+        members = ", ".join(page.encrypted)
+        output.note(f"{members}: encrypted, and not in this view (docs/encryption.md)")
     if page.stopped is not None:
         behind = f" {counted(page.behind, 'event')} behind" if page.behind else ""
         output.note(f"the view stands still{behind}: {page.stopped}")

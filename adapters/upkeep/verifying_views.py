@@ -31,8 +31,7 @@ from onrecord.projections.views.comparison import (
     row_faults,
     sum_faults,
 )
-from onrecord.projections.views.planning import Build, Part
-from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.planning import Build, Part, other_texts
 from onrecord.projections.views.step import part_of
 from onrecord.projections.views.usage import USAGE, day_of
 from onrecord.projections.views.view import Row
@@ -136,7 +135,7 @@ class _Check:
             usage = self._usage
             sums = [] if usage is None else moment.sums(usage.build)
         self._conversations()
-        for view in VIEWS:
+        for view in self._kept.views:
             if view != USAGE.name:
                 self._strangers(view)
         if usage is not None:
@@ -150,7 +149,7 @@ class _Check:
             self._usage = None
             head = moment.log.head(conversation_id)
             if head is not None:
-                self._conversation(moment, _live(moment), head, session)
+                self._conversation(moment, self._live(moment), head, session)
         self._unchecked.append(
             "view usage: its sums are of many conversations: verify the whole store"
         )
@@ -174,15 +173,15 @@ class _Check:
 
     def _begin(self, moment: KeptMoment) -> None:
         """See which views there are, and how far each has come."""
-        live, builds = _live(moment), moment.builds()
+        live, builds = self._live(moment), moment.builds()
         ends = {end.shard: end.position for end in self._backend.cursors()}
-        for view in VIEWS:
+        for view in self._kept.views:
             known = {build.number for build in builds if build.view == view}
             if moment.generations(view) - known:
                 why = f"view {view}: it has rows of a generation that there is not"
                 self._faults.append(Fault(None, 0, why))
             if view not in live:
-                self._unchecked.append(_why_not(view, builds))
+                self._unchecked.append(self._why_not(view, builds))
                 continue
             self._parked[view] = len(live[view].parked)
             self._behind[view] = self._lag(view, live[view].positions, ends)
@@ -214,7 +213,7 @@ class _Check:
         after: UUID | None = None
         while True:
             with self._kept.moment() as moment, self._scratch.transaction() as session:
-                heads, live = moment.log.heads(after, _HEADS), _live(moment)
+                heads, live = moment.log.heads(after, _HEADS), self._live(moment)
                 enough = self._looked_at + _EVENTS
                 for head in heads:
                     self._conversation(moment, live, head, session)
@@ -238,7 +237,7 @@ class _Check:
         ]
         usage = self._usage
         summed = [] if usage is None else [self._folding(session, usage, conversation, place)]
-        for events in _pages(moment, head):
+        for events in _pages(self._kept, moment, head):
             for folding in (*compared, *summed):
                 folding.take(events, head.tenant)
             if summed:
@@ -255,7 +254,7 @@ class _Check:
     def _folding(self, session: Session, live: _Live, conversation: str, place: Part) -> Folding:
         waits = live.parked.get(conversation)
         until = live.positions.get(place, 0)
-        return Folding(session, VIEWS[live.build.view], live.build, until, waits)
+        return Folding(session, self._kept.views[live.build.view], live.build, until, waits)
 
     def _compare(self, moment: KeptMoment, folding: Folding, conversation_id: UUID) -> None:
         build, conversation = folding.build, str(conversation_id)
@@ -274,7 +273,7 @@ class _Check:
         after: str | None = None
         while True:
             with self._kept.moment() as moment:
-                live = _live(moment).get(view)
+                live = self._live(moment).get(view)
                 conversations = (
                     [] if live is None else moment.conversations(live.build, after, PAGE)
                 )
@@ -294,14 +293,24 @@ class _Check:
         with self._scratch.borrowed() as session:
             self._faults += sum_faults(kept_sums(session, build), kept, erasures)
 
+    def _live(self, moment: KeptMoment) -> dict[str, _Live]:
+        """Return what is read of each view, where a fold like ours has made it."""
+        views = self._kept.views
+        return {
+            build.view: _Live(build, moment.positions(build), moment.parked(build))
+            for build in moment.builds()
+            if build.status == "live"
+            and build.view in views
+            and views[build.view].revision == build.revision
+        }
 
-def _live(moment: KeptMoment) -> dict[str, _Live]:
-    """Return what is read of each view, where this release has made it."""
-    return {
-        build.view: _Live(build, moment.positions(build), moment.parked(build))
-        for build in moment.builds()
-        if build.status == "live" and _is_of_this_release(build)
-    }
+    def _why_not(self, view: str, builds: list[Build]) -> str:
+        for build in builds:
+            if build.view == view and build.status == "live":
+                if build.revision == -self._kept.views[view].revision:
+                    return f"view {view}: {other_texts(build)}"
+                return f"view {view}: another release made its rows: run `onrecord rebuild {view}`"
+        return f"view {view}: it was not begun yet"
 
 
 def _compared(view: VerifiedView) -> str:
@@ -310,20 +319,10 @@ def _compared(view: VerifiedView) -> str:
     return f"view {view.view}: its rows ({view.rows}) against the events{lag}{parked}"
 
 
-def _is_of_this_release(build: Build) -> bool:
-    return build.view in VIEWS and VIEWS[build.view].revision == build.revision
-
-
-def _why_not(view: str, builds: list[Build]) -> str:
-    if any(build.view == view and build.status == "live" for build in builds):
-        return f"view {view}: another release made its rows: run `onrecord rebuild {view}`"
-    return f"view {view}: it was not begun yet"
-
-
-def _pages(moment: KeptMoment, head: StoredHead) -> Iterator[list[RecordedEvent]]:
+def _pages(kept: KeptViews, moment: KeptMoment, head: StoredHead) -> Iterator[list[RecordedEvent]]:
     after = -1
     while page := moment.log.events(head, after, _EVENTS):
-        yield [stored.event for stored in page]
+        yield kept.readable([stored.event for stored in page])
         after = page[-1].event.version
 
 

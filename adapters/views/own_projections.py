@@ -27,7 +27,7 @@ from onrecord.projections.views.projection import (
     OwnProjection,
     ProjectionRow,
 )
-from onrecord.projections.views.registry import VIEWS, register
+from onrecord.projections.views.registry import EVERYTHING, TextPolicy, register
 from onrecord.projections.views.view import View
 
 GROUP: Final = "onrecord.projections"
@@ -36,22 +36,27 @@ GROUP: Final = "onrecord.projections"
 _LOG: Final = logging.getLogger("onrecord.views")
 
 
-def views_of_store() -> dict[str, View]:
-    """Return a new table: the maintained views, and the projections of installed packages.
+def views_of_store(texts: TextPolicy = EVERYTHING) -> dict[str, View]:
+    """Return a new table: the maintained views, and the projections of installed packages, as `texts` allows.
 
     A package whose projection cannot be loaded is told of in the log, and does not cost the others.
     """
-    table = register(VIEWS.values(), {})
+    table = texts.views()
     for name, projection in _installed():
         try:
-            register_projection(projection, table)
+            register_projection(projection, table, texts)
         except OnrecordError as error:
             _LOG.warning("the projection of the entry point %s is left out: %s", name, error)
     return table
 
 
-def register_projection(projection: object, table: dict[str, View]) -> View:
-    """Return a projection as a view of the table, to which it is added where it is not there yet."""
+def register_projection(
+    projection: object, table: dict[str, View], texts: TextPolicy = EVERYTHING
+) -> View:
+    """Return a projection as a view of the table, to which it is added where it is not there yet.
+
+    InvalidInput where an encrypted store does not allow it by name.
+    """
     own = _instance(projection)
     same_name = table.get(str(getattr(own, "name", None)))
     if isinstance(same_name, OwnView):
@@ -62,6 +67,7 @@ def register_projection(projection: object, table: dict[str, View]) -> View:
             "name; give another projection another name"
         )
     view = view_of_own(own)
+    texts.must_allow(view)
     register((view,), table)
     return view
 
@@ -117,15 +123,20 @@ def _instance(projection: object) -> NativeProjection:
 class OwnProjections:
     """The projections of one's own that a store knows, and who folds them in this process."""
 
-    def __init__(self, table: dict[str, View], runner: Callable[[View], Runner]) -> None:
-        """Add to the table of a store's views; `runner` makes who folds one of them."""
-        self._table, self._runner = table, runner
+    def __init__(
+        self,
+        table: dict[str, View],
+        runner: Callable[[View], Runner],
+        texts: TextPolicy = EVERYTHING,
+    ) -> None:
+        """Add to the table of a store's views, as `texts` allows; `runner` makes who folds one of them."""
+        self._table, self._runner, self.texts = table, runner, texts
         self._registering = threading.Lock()
 
     def register(self, projection: object) -> View:
         """Return a projection as a view, which the table knows from now on."""
         with self._registering:
-            return register_projection(projection, self._table)
+            return register_projection(projection, self._table, self.texts)
 
     def view(self, projection: OwnProjection | str) -> View:
         """Return a projection, or the one of that name, as a view; InvalidInput for a maintained view."""

@@ -28,6 +28,8 @@ class Page(Generic[EntryT]):
     `after` asks for the next page; None: there is none. `position` is how far the view has come in
     the log, `behind` how many events it has not folded yet, `parked` how many conversations wait
     behind an event that could not be folded. `stopped` says why it stands still, if it does.
+    `encrypted` are members of the entries that are None since an encrypted store keeps them out of
+    its views (docs/encryption.md).
     """
 
     entries: tuple[EntryT, ...]
@@ -36,6 +38,7 @@ class Page(Generic[EntryT]):
     behind: int
     parked: int
     stopped: str | None = None
+    encrypted: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[EntryT]:
         """Return the entries, one by one."""
@@ -48,20 +51,28 @@ class Page(Generic[EntryT]):
 
 @dataclass(frozen=True, slots=True)
 class Shape(Generic[EntryT]):
-    """What a view's pages are made of: how an entry is read, which columns order them, and the query."""
+    """What a view's pages are made of: how an entry is read, which columns order them, and the query.
+
+    `texts` are the members of an entry that hold what was said.
+    """
 
     view: View
     entry: Callable[[Row], EntryT]
     key: tuple[str, ...]
     query: str = "page"
+    texts: tuple[str, ...] = ()
 
 
 def page_of(
-    shape: Shape[EntryT], page: PageRows, rows: Sequence[Row], after: str | None
+    shape: Shape[EntryT],
+    page: PageRows,
+    rows: Sequence[Row],
+    after: str | None,
+    encrypted: tuple[str, ...] = (),
 ) -> Page[EntryT]:
     """Return rows as a page; `after` is what asks for the next one."""
     entries = tuple(map(shape.entry, rows))
-    return Page(entries, after, page.position, page.behind, page.parked, page.stopped)
+    return Page(entries, after, page.position, page.behind, page.parked, page.stopped, encrypted)
 
 
 # The text by which a page is gone on from: opaque to who holds it, and bound to what was asked.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import time_of
 from onrecord.domain.inventory import Moment
+from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.projection import ProjectionTransaction
 from onrecord.projections.views.registry import VIEWS
@@ -167,6 +168,9 @@ class Parked:
         return None if self.retry_at is None else time_of(self.retry_at)
 
 
+Reading = Callable[[Sequence[RecordedEvent]], list[RecordedEvent]]
+"""What gives events with their bodies as text, where a log has them encrypted; one that it cannot, as it is."""
+
 Naming = Callable[[list[Parked]], list[Parked]]
 """What gives parked events the keys of their conversations, which only the log has."""
 
@@ -296,6 +300,15 @@ class KeptMoment(Protocol):
 
 class KeptViews(Protocol):
     """The views of a log as its database has them. Nothing that is asked changes them."""
+
+    @property
+    def views(self) -> Mapping[str, View]:
+        """Return the maintained views as they are kept here."""
+        ...
+
+    def readable(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+        """Return events of the log with their bodies as text."""
+        ...
 
     @property
     def parts(self) -> int:

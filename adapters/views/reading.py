@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, get_args
@@ -13,7 +12,6 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.adapters.streams.event_reading import uncounted
-from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.views.audit_filters import content_filters, with_text
 from onrecord.adapters.views.following import Following
 from onrecord.adapters.views.own_projections import OwnProjections
@@ -30,10 +28,10 @@ from onrecord.adapters.views.pages import (
     times,
     truth_if_given,
 )
-from onrecord.adapters.views.ports import Keeper, PageQuery, Pages, Parked
-from onrecord.adapters.views.row_actors import digests_in, names_in
+from onrecord.adapters.views.ports import Keeper, PageQuery, Pages
+from onrecord.adapters.views.row_names import rows_with_actors, rows_with_keys
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
-from onrecord.domain.log import Backend, Log
+from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT, AuditEntry, InForce, deed, in_force
 from onrecord.projections.views.audit_facts import RULES
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
@@ -55,13 +53,18 @@ from onrecord.projections.views.usage import USAGE, ModelUsage, cost_of, model_u
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 
-_AUDIT: Final = Shape(AUDIT, deed, ("position",))
+_AUDIT: Final = Shape(AUDIT, deed, ("position",), texts=("sha256", "documents"))
 _IN_FORCE: Final = Shape(AUDIT, in_force, ("position",), "in_force")
-_CONVERSATIONS: Final = Shape(CONVERSATIONS, overview, ("last_position",))
+_CONVERSATIONS: Final = Shape(CONVERSATIONS, overview, ("last_position",), texts=("title",))
 _USAGE: Final = Shape(USAGE, model_usage, ("day", "api", "model"))
-_CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position", "ordinal"))
-_WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",))
+_CALLED: Final = ("arguments", "arguments_digest", "result")
+_CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position", "ordinal"), texts=_CALLED)
+_WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",), texts=("prompt", "answer"))
 _SEARCH: Final = Shape(SEARCH, hit_of, ("position",))
+
+
+_NOBODY: Final = UUID(int=0)
+"""The id of no conversation."""
 
 
 class Views:
@@ -90,6 +93,7 @@ class Views:
         self._keeper = keeper
         self._backend = backend
         self._tenant = tenant
+        self._texts = own_projections.texts
         self._cursors = PageCursors(backend.digest, str(tenant))
 
     @property
@@ -157,7 +161,7 @@ class Views:
         `since` and `until` are of the last event.
         """
         filters: Row = {
-            "key": text_if_given("key", key),
+            **self._of_key(text_if_given("key", key)),
             "provider": text_if_given("provider", provider),
             "model": text_if_given("model", model),
             "actor": self._digested(actor),
@@ -182,8 +186,10 @@ class Views:
         """Return the calls of tools, of the caller's and of those that providers run; the latest first.
 
         `kind` is "tool" or "server tool"; `status` how the call stands; `arguments_digest` finds who
-        called the same with the same.
+        called the same with the same. InvalidInput for it in an encrypted store, whose ledger has none.
         """
+        if arguments_digest is not None:
+            self._texts.must_allow(TOOL_LEDGER)
         filters: Row = {
             "conversation_id": self._id(conversation),
             "name": text_if_given("name", name),
@@ -209,8 +215,10 @@ class Views:
         """Return events that say something, the latest first.
 
         All words of the text must occur, those "in quotes" one behind the other, and those with a -
-        before them must not. InvalidInput where no word must occur.
+        before them must not. InvalidInput where no word must occur, and in an encrypted store that does
+        not allow `search` by name.
         """
+        self._texts.must_allow(SEARCH)
         filters: Row = {
             "conversation_id": self._id(conversation),
             "role": text_if_given("role", role),
@@ -297,6 +305,7 @@ class Views:
         rules that were in force. `type` is the stored name of an event, such as `tool_call.recorded`.
         `document` finds what holds or sent it, by its short id or digest; `text` what says all its words,
         by the view `search`; `outcome` how it went. `label` is of the conversation, with any value or one.
+        InvalidInput for a document, a label or a text in an encrypted store whose views may not tell it.
         """
         filters: Row = {
             "conversation_id": self._id(conversation),
@@ -310,6 +319,10 @@ class Views:
             **content_filters(self._tenant, document, text, outcome, (label, label_value)),
             **times(since, until),
         }
+        if not (document is None and label is None):
+            self._texts.must_allow(AUDIT)
+        if text is not None:
+            self._texts.must_allow(SEARCH)
         return self._page(_AUDIT, filters, limit, after)
 
     def in_force(
@@ -339,6 +352,7 @@ class Views:
             raise InvalidInput(f"give one of {', '.join(rules | digests)}")
         filters = {name: text_if_given(name, rule) for name, rule in rules.items()}
         for name in digests.keys() & asked:
+            self._texts.must_allow(AUDIT)
             filters |= {"type": RULES[name], "sha256": text_if_given(name, digests[name])}
         return self._page(_IN_FORCE, filters | times(since, until), limit, after)
 
@@ -351,33 +365,17 @@ class Views:
         last: Row = {}
         if after is not None:
             last = self._cursors.key_in(text_given("`after`", after), name, wanted, shape.key)
+        view = self._texts.view(shape.view)
         ask = with_text(self.pages.page) if shape.view is AUDIT else self.pages.page
-        page = ask(PageQuery(shape.view, name, self._tenant, wanted, last, size + 1))
+        page = ask(PageQuery(view, name, self._tenant, wanted, last, size + 1))
         following = None
         if len(page.rows) > size:
             key = {column: page.rows[size - 1][column] for column in shape.key}
             following = self._cursors.after(name, wanted, key)
-        rows = self._with_names(self._with_keys(page.rows[:size]))
-        return page_of(shape, page, rows, following)
-
-    def _with_keys(self, rows: Sequence[Row]) -> list[Row]:
-        """Return rows with the keys of their conversations, which only the log has.
-
-        One that is damaged there is still listed, without its key.
-        """
-        unnamed = [row for row in rows if "conversation_id" in row and "key" not in row]
-        keys = keys_of(self._backend, (UUID(row["conversation_id"]) for row in unnamed))
-        named = {str(conversation_id): key for conversation_id, key in keys.items()}
-        return [{"key": named.get(row.get("conversation_id", "")), **row} for row in rows]
-
-    def _with_names(self, rows: Sequence[Row]) -> list[Row]:
-        """Return rows with the names of those who acted, which only the log's directory has."""
-        digests = {digest for row in rows for digest in digests_in(row)}
-        if not digests:
-            return list(rows)
-        kept = self._backend.actors().names(self._tenant, list(map(bytes.fromhex, digests)))
-        names = {digest.hex(): name for digest, name in kept.items()}
-        return [{**row, **names_in(row, names)} for row in rows]
+        rows = rows_with_keys(self._backend, page.rows[:size])
+        rows = rows_with_actors(self._backend, self._tenant, rows)
+        encrypted = () if self._texts.allows(shape.view) else shape.texts
+        return page_of(shape, page, rows, following, encrypted)
 
     def _id(self, which: str | UUID | None) -> str | None:
         return None if which is None else str(self._named(which))
@@ -390,12 +388,12 @@ class Views:
             raise ConversationNotFound("no conversation has that key: list them to see which do")
         return conversation_id
 
+    def _of_key(self, key: str | None) -> Row:
+        """Return the filter for a key; where rows have none, the log says which conversation has it."""
+        if key is None or self._texts.allows(CONVERSATIONS):
+            return {"key": key}
+        return {"conversation_id": str(self._backend.find(self._tenant, key) or _NOBODY)}
+
     def _digested(self, actor: str | None, what: str = "actor") -> str | None:
         name = text_if_given(what, actor)
         return None if name is None else self._backend.digest(name).hex()
-
-
-def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
-    """Return parked events with the keys of their conversations, those of a tenant."""
-    keys = keys_of(log, (event.conversation_id for event in parked if event.tenant == tenant))
-    return [replace(event, key=keys.get(event.conversation_id)) for event in parked]

@@ -55,6 +55,9 @@ from onrecord.projections.views.audit_facts import (
 )
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
+TEXTS: Final = frozenset({"sha256", "documents", "labels"})
+"""Digests of what was said: who guesses it recognises it by them, so an encrypted store keeps none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Audit:
@@ -64,6 +67,7 @@ class Audit:
     revision: int = 4
     strict: bool = True
     types: frozenset[str] = frozenset()
+    texts: frozenset[str] = TEXTS
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the rows of events that a batch redacts, and of those that its requests refer to."""

@@ -43,6 +43,7 @@ class Conversations:
     revision: int = 2
     strict: bool = False
     types: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset({"key", "title"})
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the row of the conversation, unless it begins here."""

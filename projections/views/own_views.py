@@ -26,6 +26,7 @@ from onrecord.projections.views.projection import (
 )
 from onrecord.projections.views.step import NotWritten
 from onrecord.projections.views.view import (
+    ALL_COLUMNS,
     Changes,
     EventBatch,
     Feed,
@@ -50,6 +51,11 @@ class _NamedView:
     revision: int
     strict: bool
     types: frozenset[str]
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Return all: nobody but its program knows what it holds."""
+        return ALL_COLUMNS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -172,12 +172,25 @@ def _why_not(build: Build, view: View) -> str | None:
         return f"{which}{build.view} is stopped: {build.stopped}"
     if build.paused:
         return f"{build.view} is paused"
+    if build.revision == -view.revision:
+        return other_texts(build)
     if build.revision != view.revision:
         return (
             f"the {build.status} rows of {build.view} were made by revision {build.revision} of it "
             f"and this release has revision {view.revision}: run `onrecord rebuild {build.view}`"
         )
     return None
+
+
+def other_texts(build: Build) -> str:
+    """Return what is told of rows that hold what was said where they may not, or the other way round."""
+    what = f"the {build.status} rows of {build.view}"
+    how = (
+        "hold what was said, and may not"
+        if build.revision > 0
+        else "lack what was said, and may have it"
+    )
+    return f"{what} {how}: run `onrecord rebuild {build.view}`"
 
 
 # How workers share the parts of a log: each its fair share, and what is above it is given up.

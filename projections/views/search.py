@@ -42,7 +42,14 @@ from onrecord.projections.views.texts import (
     said,
     words_of,
 )
-from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
+from onrecord.projections.views.view import (
+    ALL_COLUMNS,
+    Changes,
+    EventBatch,
+    Row,
+    members_in,
+    storable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,7 @@ class Search:
             *("document.extracted", "content.redacted", "item.recorded"),
         )
     )
+    texts: frozenset[str] = ALL_COLUMNS
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the rows that are redacted, and the calls that results here are of."""

@@ -104,6 +104,7 @@ class ToolLedger:
             *("response.completed", "response.interrupted", "content.redacted", "item.recorded"),
         )
     )
+    texts: frozenset[str] = frozenset({"arguments", "arguments_digest", "result"})
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the calls that results, answers and redactions here are of, and the names."""

@@ -40,7 +40,7 @@ from onrecord.projections.frameworks.framework import ItemUsage
 from onrecord.projections.frameworks.registry import framework_of
 from onrecord.projections.history.responses import plain_of
 from onrecord.projections.members import member, token_count
-from onrecord.projections.views.view import Changes, EventBatch, Row, storable
+from onrecord.projections.views.view import NO_TEXT, Changes, EventBatch, Row, storable
 
 # What providers say of tokens beside the two counts that every response has; `Api.usage` of each
 # says where. Ollama tells nothing of it. What Anthropic lists as `iterations` (an advisor's, a
@@ -95,6 +95,7 @@ class Usage:
     types: frozenset[str] = frozenset(
         {"request.sent", "response.completed", "response.interrupted", _ITEM}
     )
+    texts: frozenset[str] = NO_TEXT
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the requests, sent before, whose answers name no model, and the answers of items."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 from uuid import UUID
 
 from pydantic_core import to_json
@@ -45,6 +45,12 @@ class Changes:
 NOTHING = Changes()
 """No row changes."""
 
+NO_TEXT: Final[frozenset[str]] = frozenset()
+"""The texts of a view that tells nothing of what was said."""
+
+ALL_COLUMNS: Final = frozenset({"*"})
+"""The texts of a view that is nothing without them."""
+
 
 class View(Protocol):
     """A fold of the log into rows.
@@ -73,6 +79,11 @@ class View(Protocol):
         """Return the stored names of the events that it takes; none means all."""
         ...
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """Return the columns that hold what was said: `ALL_COLUMNS` where nothing is left without them."""
+        ...
+
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the keys of the rows that folding a batch has to know; each has the id."""
         ...
@@ -80,6 +91,11 @@ class View(Protocol):
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return what a batch changes; `known` are the rows that it wanted and that are there."""
         ...
+
+
+def is_newer(made: int, revision: int) -> bool:
+    """Whether rows of a revision are of a later fold than another; those without text are below 0."""
+    return abs(made) > abs(revision)
 
 
 class Feed(NamedTuple):

@@ -106,6 +106,7 @@ class Window:
             *("item.recorded", "item.withdrawn", "items.replaced", "stream.cleared"),
         )
     )
+    texts: frozenset[str] = frozenset({"text"})
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return what tells whether a prompt opens an exchange, and what amended the main branch."""

@@ -88,6 +88,10 @@ class Poisoned:
     def types(self) -> frozenset[str]:
         return self.view.types
 
+    @property
+    def texts(self) -> frozenset[str]:
+        return self.view.texts
+
     def wanted(self, batch: EventBatch) -> list[Row]:
         return self.view.wanted(batch)
 

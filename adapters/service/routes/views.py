@@ -104,6 +104,7 @@ def _state(page: Page[Any]) -> dict[str, Any]:
         "behind": page.behind,
         "parked": page.parked,
         "stopped": page.stopped,
+        "encrypted": list(page.encrypted),
     }
 
 

@@ -18,6 +18,7 @@ from psycopg import Cursor, Rollback
 from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, sent
+from onrecord.adapters.views.ports import Reading
 from onrecord.adapters.views.postgres.builds import Lease
 from onrecord.adapters.views.postgres.rows import OF_A_VALUE, PostgresRows, SwiftRows
 from onrecord.adapters.views.postgres.tables import STALLED, limit
@@ -74,9 +75,9 @@ class Folded:
 class PostgresAdvance:
     """Folds batches into views. Safe for threads; each batch is a connection for its time."""
 
-    def __init__(self, connections: Connections) -> None:
-        """Use connections of a worker, one a thread."""
-        self._connections = connections
+    def __init__(self, connections: Connections, reading: Reading = list) -> None:
+        """Use connections of a worker, one a thread; `reading` decrypts events."""
+        self._connections, self._reading = connections, reading
         self._parts = int(connections.ask("parts_of_a_shard")[0][0])
 
     def advance(self, batch: Batch, lease: Lease | None) -> Folded:
@@ -107,7 +108,7 @@ class PostgresAdvance:
         with self._connections.transaction() as connection:
             sent(connection, "batch_begun", STALLED)
             _must_have_moved(_send_move(connection, unmoved, lease), unmoved)
-            unparked = _unparked(connection, feed, place, at, conversation)
+            unparked = self._unparked(connection, feed, place, at, conversation)
             if unparked is None:
                 return Folded()
             (version, attempts, kind, error, since), events, batches = unparked
@@ -138,7 +139,7 @@ class PostgresAdvance:
             moved = _send_move(connection, batch, lease)
             reading, waiting = _send_questions(connection, batch)
             _must_have_moved(moved, batch)
-            events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+            events, parked = self._events(reading.fetchall()), _by_feed(waiting.fetchall())
             batches = by_conversation(events, partial(_owner, connection))
             place = batch.segments[0].place
             steps = _swift_steps if is_swift else _careful_steps
@@ -150,7 +151,7 @@ class PostgresAdvance:
         """Deliver what a batch has, then move the checkpoints: nothing is locked while a sink works."""
         with self._connections.transaction() as connection:
             reading, waiting = _send_questions(connection, batch)
-            events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+            events, parked = self._events(reading.fetchall()), _by_feed(waiting.fetchall())
             batches = by_conversation(events, partial(_owner, connection))
         failed: list[_Failed] = []
         for feed, taken_events in _takes(batch, batches):
@@ -169,7 +170,7 @@ class PostgresAdvance:
         batches: list[EventBatch] = []
         with self._connections.transaction() as connection:
             sent(connection, "stalls_limited", STALLED)
-            unparked = _unparked(connection, feed, place, at, conversation)
+            unparked = self._unparked(connection, feed, place, at, conversation)
             if unparked is not None:
                 batches = unparked[2]
             raise Rollback  # It stays parked until it was delivered.
@@ -211,21 +212,23 @@ class PostgresAdvance:
             *(failure.kind, failure.error, attempts, wait, since),
         )
 
+    def _unparked(
+        self, connection: LogConnection, feed: Feed, place: Part, at: int, conversation: UUID
+    ) -> _Unparked | None:
+        """Take a conversation out of those that wait: how it was parked, and its events up to `at`."""
+        parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
+        if not parked:
+            return None
+        version = parked[0][0]
+        behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
+        events = self._events(_asked(connection, "events_behind", *behind))
+        return parked[0], events, event_batches(events, feed.view, partial(_owner, connection))
+
+    def _events(self, rows: Iterable[TupleRow]) -> list[RecordedEvent]:
+        return self._reading(sorted(map(RecordedEvent._make, rows), key=itemgetter(0, 1)))
+
 
 _Unparked = tuple[TupleRow, list[RecordedEvent], list[EventBatch]]
-
-
-def _unparked(
-    connection: LogConnection, feed: Feed, place: Part, at: int, conversation: UUID
-) -> _Unparked | None:
-    """Take a conversation out of those that wait: how it was parked, and its events up to `at`."""
-    parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
-    if not parked:
-        return None
-    version = parked[0][0]
-    behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
-    events = _events(_asked(connection, "events_behind", *behind))
-    return parked[0], events, event_batches(events, feed.view, partial(_owner, connection))
 
 
 def _send_questions(
@@ -291,10 +294,6 @@ def _must_have_moved(moved: Cursor[TupleRow], batch: Batch) -> None:
     [(count,)] = moved.fetchall()
     if count != len(batch.feeds) * len(batch.segments):
         raise LeaseLost
-
-
-def _events(rows: Iterable[TupleRow]) -> list[RecordedEvent]:
-    return sorted(map(RecordedEvent._make, rows), key=itemgetter(0, 1))
 
 
 def _owner(connection: LogConnection, conversation: UUID) -> UUID | None:

@@ -10,7 +10,15 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given
 from onrecord.adapters.storage.postgres.connections import Connections
-from onrecord.adapters.views.ports import Naming, Parked, Progress, ViewStatus, Workforce, view_of
+from onrecord.adapters.views.ports import (
+    Naming,
+    Parked,
+    Progress,
+    Reading,
+    ViewStatus,
+    Workforce,
+    view_of,
+)
 from onrecord.adapters.views.postgres.advance import LeaseLost, PostgresAdvance, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
 from onrecord.adapters.views.postgres.tables import TransactionEnded
@@ -29,10 +37,15 @@ class PostgresKeeper:
     """Keeps the views of a database; what it changes, workers see within a second."""
 
     def __init__(
-        self, connections: Connections, views: Mapping[str, View] = VIEWS, *, naming: Naming = list
+        self,
+        connections: Connections,
+        views: Mapping[str, View] = VIEWS,
+        *,
+        naming: Naming = list,
+        reading: Reading = list,
     ) -> None:
-        """Use the connections of a log; `naming` gives parked events their keys."""
-        self._with_keys = naming
+        """Use the connections of a log; `naming` gives parked events their keys, `reading` decrypts events."""
+        self._with_keys, self._reading = naming, reading
         self._connections, self._views = connections, views
         self._builds = PostgresBuilds(connections, views)
 
@@ -87,7 +100,7 @@ class PostgresKeeper:
         gone on with. Raises ViewStopped where a strict view cannot fold an event, or too many fail.
         """
         feed = self._building(view)
-        advance, random = PostgresAdvance(self._connections), Random()
+        advance, random = PostgresAdvance(self._connections, self._reading), Random()
         room = Room()
         while self._is_building(feed):
             ends, positions = self._builds.ends(), self._builds.positions(frozenset((feed,)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
@@ -15,10 +15,12 @@ from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched, sent
 from onrecord.adapters.storage.postgres.inventory import PostgresMoment
 from onrecord.adapters.storage.postgres.postgres import Postgres
-from onrecord.adapters.views.ports import PageQuery, PageRows, standstill
+from onrecord.adapters.views.ports import PageQuery, PageRows, Reading, standstill
 from onrecord.adapters.views.postgres.tables import PostgresTransaction
 from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.planning import Build, Part
+from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.view import Row, View
 
 _NOTHING: Final[Collection[str]] = ()
@@ -27,9 +29,19 @@ _NOTHING: Final[Collection[str]] = ()
 class PostgresKept:
     """The views in a log's schema."""
 
-    def __init__(self, connections: Connections) -> None:
-        """Read by these connections."""
-        self._connections = connections
+    def __init__(
+        self,
+        connections: Connections,
+        views: Mapping[str, View] = VIEWS,
+        *,
+        reading: Reading = list,
+    ) -> None:
+        """Read by these connections; `views` are the maintained ones, `reading` decrypts events."""
+        self._connections, self.views, self._reading = connections, views, reading
+
+    def readable(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+        """Return events of the log with their bodies as text."""
+        return self._reading(events)
 
     @property
     def parts(self) -> int:
@@ -106,9 +118,11 @@ _NO_GENERATION: Final = 0
 class PostgresPages:
     """Reads pages with the connections of a log; workers keep the views up to date."""
 
-    def __init__(self, log: Postgres) -> None:
-        """Use the connections of a log, which whoever opened it closes."""
-        self._log = log
+    def __init__(
+        self, log: Postgres, views: Mapping[str, View] = VIEWS, *, reading: Reading = list
+    ) -> None:
+        """Use the connections of a log, which whoever opened it closes; the rest is for what is `kept`."""
+        self._log, self._views, self._reading_of = log, views, reading
         self._generations: dict[str, int] = {}
 
     def page(self, query: PageQuery) -> PageRows:
@@ -148,7 +162,7 @@ class PostgresPages:
 
     def kept(self) -> PostgresKept:
         """Return what is kept, row by row."""
-        return PostgresKept(self._log.connections)
+        return PostgresKept(self._log.connections, self._views, reading=self._reading_of)
 
     def close(self) -> None:
         """Do nothing: the connections are the log's."""

@@ -20,6 +20,7 @@ from uuid import uuid4
 from onrecord.adapters.storage.interrupts import Bell
 from onrecord.adapters.storage.postgres.connections import Connections, address_of
 from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.adapters.views.ports import Reading
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import (
     BEAT_SECONDS,
@@ -55,10 +56,11 @@ class Worker:
         *,
         threads: int = 1,
         wakeups: Wakeups | None = None,
+        reading: Reading = list,
     ) -> None:
         """Work for these views; all workers of a database should work for the same maintained ones.
 
-        `wakeups` are those of the log, which hear what other processes append.
+        `wakeups` are those of the log, which hear what other processes append. `reading` decrypts events.
         """
         self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid4()}"
         self.tally = Tally()
@@ -67,7 +69,7 @@ class Worker:
         most = threads + 2 + len(self._own)
         self._connections = Connections(address_of(url), most=most, wait=10.0, prepared=True)
         self._threads, self._wakeups, self._views = threads, wakeups or Wakeups(), views
-        self._advance = PostgresAdvance(self._connections)
+        self._advance = PostgresAdvance(self._connections, reading)
         self._builds = PostgresBuilds(self._connections, views)
         # Who knows projections of one's own alone takes no part from those who keep the maintained views.
         shared = [MAINTAINED] if len(self._own) < len(views) else []

@@ -28,7 +28,7 @@ from onrecord.projections.views.own_views import (
     method_errors,
 )
 from onrecord.projections.views.step import Failure, stands_still, why_it_stands_still
-from onrecord.projections.views.view import Feed, View
+from onrecord.projections.views.view import Feed, View, is_newer
 
 # The builds of a view in the views' file: which is read, which is being made, which is swept.
 
@@ -61,7 +61,11 @@ class State:
 
     def standstill(self, view: View) -> str | None:
         """Return why the generation that is read is fed no more, if it is not for a while only."""
-        if self.stopped is None and self.live is not None and self.live.revision > view.revision:
+        if (
+            self.stopped is None
+            and self.live is not None
+            and is_newer(self.live.revision, view.revision)
+        ):
             if is_own(view):
                 return (
                     f"its rows were made by revision {self.live.revision}, and the projection here has revision "
@@ -123,7 +127,10 @@ def state_read(file: ViewsFile, view: str) -> State:
 def is_begun(state: State, view: View) -> bool:
     """Whether there are rows of the present fold, or of a newer one: that is left to its release."""
     is_there = state.live is not None
-    return is_there and any(made.revision >= view.revision for made in state.kept())
+    return is_there and any(
+        made.revision == view.revision or is_newer(made.revision, view.revision)
+        for made in state.kept()
+    )
 
 
 def begin(session: Session, view: View, now: int) -> None:

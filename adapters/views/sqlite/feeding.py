@@ -15,6 +15,7 @@ import apsw
 from pydantic_core import from_json
 
 from onrecord.adapters.storage.sqlite.connection import Session
+from onrecord.adapters.views.ports import Reading
 from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.adapters.views.sqlite.tables import write_own
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
@@ -97,7 +98,7 @@ class Stopped(Exception):
 class Feeding:
     """A log and the file of its views, and `now`, in microseconds, by which retries are due.
 
-    `room` is how much is folded at once; `clock` tells the seconds that it took.
+    `room` is how much is folded at once; `clock` tells the seconds that it took; `reading` decrypts events.
     """
 
     log: Backend
@@ -105,10 +106,12 @@ class Feeding:
     now: int
     room: Room
     clock: Callable[[], float]
+    reading: Reading = list
 
     def page(self, position: int) -> list[RecordedEvent]:
         """Return the next events after a position."""
-        return self.log.read_log(Cursor(self.log.incarnation(), SHARD, position), self._page)
+        after = Cursor(self.log.incarnation(), SHARD, position)
+        return self.reading(self.log.read_log(after, self._page))
 
     def fold(self, feed: Feed, events: Sequence[RecordedEvent], position: int) -> list[Failure]:
         """Fold events that come after a position, move the checkpoint, and park what fails.
@@ -160,7 +163,7 @@ class Feeding:
             return None
         conversation, tenant, version, attempts = due
         most = self._page
-        page = self.log.read(UUID(conversation), after=version - 1, limit=most)
+        page = self.reading([*self.log.read(UUID(conversation), after=version - 1, limit=most)])
         events = tuple(event for event in page if event.position <= until)
         batch = _batch_of(feed.view, UUID(tenant), UUID(conversation), events)
         batches = [batch] if batch.events else []

@@ -12,12 +12,14 @@ from pydantic_core import from_json
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite.connection import Connections, Session
 from onrecord.adapters.storage.sqlite.inventory import faults_of_file
+from onrecord.adapters.views.ports import Reading
 from onrecord.adapters.views.sqlite.feeding import SqliteRows
 from onrecord.adapters.views.sqlite.file import DIALECT, ViewsFile, made_of
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.inventory import Moment
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.views.planning import Build, Part
+from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.step import event_batches, step
 from onrecord.projections.views.view import Feed, Row, View
 
@@ -33,9 +35,20 @@ _JSON: Final = frozenset(
 class SqliteKept:
     """The views' file of a log, read and left as it is: who reads pages mends it, this tells of it."""
 
-    def __init__(self, log: Backend, file: ViewsFile) -> None:
-        """Read a file that may not be there."""
-        self._log, self._file = log, file
+    def __init__(
+        self,
+        log: Backend,
+        file: ViewsFile,
+        views: Mapping[str, View] = VIEWS,
+        *,
+        reading: Reading = list,
+    ) -> None:
+        """Read a file that may not be there; `views` are the maintained ones, `reading` decrypts events."""
+        self._log, self._file, self.views, self._reading = log, file, views, reading
+
+    def readable(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+        """Return events of the log with their bodies as text."""
+        return self._reading(events)
 
     @property
     def parts(self) -> int:

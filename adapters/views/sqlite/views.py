@@ -25,6 +25,7 @@ from onrecord.adapters.views.ports import (
     PageRows,
     Parked,
     Progress,
+    Reading,
     ViewStatus,
     standstill,
     view_of,
@@ -94,12 +95,14 @@ class SqliteViews:
         now: Callable[[], int] = microseconds,
         naming: Naming = list,
         views: dict[str, View] | None = None,
+        reading: Reading = list,
     ) -> None:
         """Keep the views of a log beside its file, at `<path>-views`; in memory without a path.
 
         `wait` is how many seconds a writer waits for its turn before StorageBusy; `clock` tells the
         seconds that catching up takes, `now` the time; `naming` gives parked events their keys.
         `views` are those that are kept, to which more may come; without it, the maintained ones.
+        The log is as it is stored; `reading` decrypts its events.
         """
         place = None if path is None else path.with_name(f"{path.name}-views")
         self._log = log
@@ -109,6 +112,7 @@ class SqliteViews:
         self._clock = clock
         self._now = now
         self._with_keys = naming
+        self._reading_of = reading
 
     @_on_a_whole_file
     def page(self, query: PageQuery) -> PageRows:
@@ -199,7 +203,8 @@ class SqliteViews:
 
     def kept(self) -> SqliteKept:
         """Return what is kept, row by row."""
-        return SqliteKept(self._log, self._file)
+        maintained = {name: self.known[name] for name in VIEWS}
+        return SqliteKept(self._log, self._file, maintained, reading=self._reading_of)
 
     def close(self) -> None:
         """Close the file."""
@@ -363,7 +368,7 @@ class SqliteViews:
 
     def _feeding(self, view: View) -> Feeding:
         room = self._rooms.setdefault(view.name, Room(FIRST_PAGE))
-        return Feeding(self._log, self._file, self._now(), room, self._clock)
+        return Feeding(self._log, self._file, self._now(), room, self._clock, self._reading_of)
 
 
 def _parked(row: DatabaseRow) -> Parked:

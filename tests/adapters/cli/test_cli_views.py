@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 import onrecord
+from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.views.sqlite import builds, feeding
 from onrecord.domain.events import ResponseCompleted
 from tests.adapters.cli.command import Command, Done, in_process, on_a_terminal, url_of
@@ -345,3 +346,33 @@ def test_what_is_parked_is_shown_and_tried_again(
     done = run("retry", "audit", "-c", str(conversation), "--url", url)
     assert done.out == "1 parked conversation of audit tried again.\n"
     assert run("parked", "--url", url).err == "nothing is parked\n"
+
+
+def test_what_an_encrypted_store_keeps_out_of_its_views_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_key_file(tmp_path / "kek")
+    monkeypatch.setenv("ONRECORD_KEYS", str(tmp_path / "keys.db"))
+    monkeypatch.setenv("ONRECORD_KEK", str(tmp_path / "kek"))
+    monkeypatch.setenv("ONRECORD_URL", f"sqlite:///{tmp_path / 'encrypted.db'}")
+    with onrecord.connect() as store:
+        chat = store.conversation("support/4711")
+        chat.user("Where is my parcel?")
+        chat.log.append(tool_call("c1", "track"))
+    run = in_process(monkeypatch, capsys)
+    listed = run("overview")
+    assert listed.columns[0][:3] == ["support/4711", "", "1"]
+    assert listed.err == "title: encrypted, and not in this view (docs/encryption.md)\n"
+    assert run("overview", "--json").document["encrypted"] == ["title"]
+    assert run("overview", "--key", "support/4711").columns == listed.columns
+    assert run("calls").err.startswith("arguments, arguments_digest, result: encrypted")
+    assert run("window", "support/4711").err.startswith("prompt, answer: encrypted")
+    refused = run("search", "parcel")
+    assert refused.code == 1
+    assert "this store is encrypted" in refused.err
+    assert "put search in ONRECORD_PLAIN_VIEWS" in refused.err
+    assert run("verify", "--views").code == 0
+    monkeypatch.setenv("ONRECORD_PLAIN_VIEWS", "search window")
+    assert [row[0] for row in run("search", "parcel").columns] == ["support/4711"]
+    assert run("window", "support/4711").columns[0][5] == "Where is my parcel?"
+    assert run("verify", "--views").code == 0

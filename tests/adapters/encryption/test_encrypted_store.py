@@ -120,9 +120,15 @@ def test_keys_are_never_kept_in_the_log_itself(url: str, tmp_path: Path) -> None
         onrecord.connect(url, keys="postgresql://keys/")
 
 
-def test_views_of_it_are_refused(store: Store) -> None:
-    with pytest.raises(InvalidInput, match="encrypted store has none"):
-        _ = store.views
+def test_views_of_it_hold_no_text(store: Store, url: str) -> None:
+    store.conversation("support/4711").user(CANARY)
+    assert [(each.key, each.title) for each in store.views.conversations()] == [
+        ("support/4711", None)
+    ]
+    with pytest.raises(InvalidInput, match="search may hold no text"):
+        store.views.search("canary")
+    with onrecord.connect(url, plain_views="search window") as allowing:
+        assert len(allowing.views.search("canary")) == 1
 
 
 def test_what_is_saved_with_an_aggregate_is_encrypted_too(store: Store, url: str) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 import onrecord
 from onrecord import AsyncStore
+from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.redis.accelerator import Accelerator
 from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.tails import tail_key
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store
 from onrecord.domain.log import Backend, RecordedEvent
@@ -75,6 +79,24 @@ def test_a_subscription_follows_the_tail_of_its_tenant(url: str) -> None:
             following = pool.submit(next, events)
             store.conversation(KEY).user("And?")
             assert following.result(timeout=PATIENCE).position == end.position + 1
+
+
+def test_tails_of_an_encrypted_store_hold_ciphertext(url: str, tmp_path: Path) -> None:
+    new_key_file(tmp_path / "kek")
+    with (
+        onrecord.connect("sqlite:///talks.db", redis=url, keys="keys.db", kek="kek") as store,
+        closing(Redis.from_url(url)) as client,
+    ):
+        relay, (start,) = store.relay(), store.cursors()
+        assert relay is not None
+        relay.step()
+        store.conversation(KEY).user("swordfish")
+        relay.step()
+        tail = tail_key(start.incarnation, start.shard)
+        assert client.xlen(tail) == 2
+        assert b"swordfish" not in (client.dump(tail) or b"")
+        with store.subscribe(start) as events:
+            assert b"swordfish" in b"".join(next(events).body or b"" for _ in range(2))
 
 
 def test_closing_a_store_ends_its_subscriptions(url: str) -> None:

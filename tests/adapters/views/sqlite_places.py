@@ -31,6 +31,7 @@ class Fragile:
     revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     conversations: set[UUID] = field(default_factory=set[UUID])
     version: int = 2
 

@@ -15,7 +15,7 @@ import onrecord
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.views.ports import Parked
-from onrecord.adapters.views.reading import with_keys
+from onrecord.adapters.views.row_names import with_keys
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.found_results import call

@@ -32,6 +32,7 @@ class Versions:
     revision: int = 1
     strict: bool = False
     types: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     error: Exception = field(default_factory=lambda: ZeroDivisionError("the text of a message"))
 
     def wanted(self, batch: EventBatch) -> list[Row]:

@@ -13,6 +13,7 @@ import psycopg
 
 from onrecord.adapters.storage.postgres.connections import Connections, address_of
 from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.ports import Reading
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import Lease, Parts, PostgresBuilds
 from onrecord.adapters.views.postgres.worker import Worker
@@ -38,6 +39,7 @@ class Failing:
     revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         return AUDIT.wanted(batch)
@@ -57,6 +59,7 @@ class Changed:
     revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     asks: Callable[[EventBatch], list[Row]] = AUDIT.wanted
 
     def wanted(self, batch: EventBatch) -> list[Row]:
@@ -67,9 +70,11 @@ class Changed:
 
 
 @contextmanager
-def working(url: str, views: Mapping[str, View], *, threads: int = 1) -> Generator[Worker]:
+def working(
+    url: str, views: Mapping[str, View], *, threads: int = 1, reading: Reading = list
+) -> Generator[Worker]:
     """A worker at work in threads of this process, until the end of the scope."""
-    worker = Worker(url, views, threads=threads)
+    worker = Worker(url, views, threads=threads, reading=reading)
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:
@@ -79,9 +84,9 @@ def working(url: str, views: Mapping[str, View], *, threads: int = 1) -> Generat
         join(thread)
 
 
-def caught_up(url: str, views: Mapping[str, View]) -> None:
+def caught_up(url: str, views: Mapping[str, View], reading: Reading = list) -> None:
     """Let a worker bring views to the end of the log, and end."""
-    with working(url, views) as worker:
+    with working(url, views, reading=reading) as worker:
         until(lambda: worker.has_come_to(worker.ends()), "the end of the log")
 
 

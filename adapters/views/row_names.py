@@ -1,0 +1,63 @@
+"""The names in rows of views that only the log has: keys of conversations, names of those who acted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from onrecord.adapters.streams.lineage import keys_of
+from onrecord.adapters.views.ports import Parked
+from onrecord.domain.log import Backend, Log
+from onrecord.projections.views.view import Row
+
+_DIGEST: Final = re.compile(r"(?:[0-9a-f]{2})+")
+
+
+def rows_with_keys(log: Log, rows: Sequence[Row]) -> list[Row]:
+    """Return rows with the keys of their conversations.
+
+    One that is damaged in the log is still listed, without its key.
+    """
+    unnamed = [row for row in rows if "conversation_id" in row and row.get("key") is None]
+    keys = keys_of(log, (UUID(row["conversation_id"]) for row in unnamed))
+    named = {str(conversation_id): key for conversation_id, key in keys.items()}
+    return [
+        row | {"key": row.get("key") or named.get(row.get("conversation_id", ""))} for row in rows
+    ]
+
+
+def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
+    """Return parked events with the keys of their conversations, those of a tenant."""
+    keys = keys_of(log, (event.conversation_id for event in parked if event.tenant == tenant))
+    return [replace(event, key=keys.get(event.conversation_id)) for event in parked]
+
+
+def rows_with_actors(backend: Backend, tenant: UUID, rows: Sequence[Row]) -> list[Row]:
+    """Return rows with the names of their actors, as the log's directory has them."""
+    digests = {digest for row in rows for digest in _digests_in(row)}
+    if not digests:
+        return list(rows)
+    kept = backend.actors().names(tenant, list(map(bytes.fromhex, digests)))
+    names = {digest.hex(): name for digest, name in kept.items()}
+    return [{**row, **_names_in(row, names)} for row in rows]
+
+
+def _digests_in(row: Row) -> Iterator[str]:
+    """Yield the digests of actors that a row has; anybody may have written what is none."""
+    for digest in (row.get("actor"), row.get("on_behalf_of"), *row.get("participants", ())):
+        if isinstance(digest, str) and _DIGEST.fullmatch(digest):
+            yield digest
+
+
+def _names_in(row: Row, names: Mapping[str, str]) -> Row:
+    """Return the names of a row's actors, where it has any."""
+    named: Row = {}
+    for member in ("actor", "on_behalf_of"):
+        if member in row:
+            named[f"{member}_name"] = names.get(row[member] or "")
+    if "participants" in row:
+        named["participant_names"] = [names[each] for each in row["participants"] if each in names]
+    return named
