@@ -150,5 +150,5 @@ def test_an_entry_that_nobody_can_read_stops_no_list_and_verify_names_it(
     assert [each["via"] for each in listed.documents] == ["onrecord show"]
     assert "cannot be read" in caplog.text
     audited = command("audit", "--json").document["entries"]
-    assert [each["type"] for each in audited].count("access.read") == 3
+    assert [each["type"] for each in audited].count("access.read") == 2
     assert "this access cannot be read" in command("verify").out

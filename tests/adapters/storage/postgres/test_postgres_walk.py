@@ -84,12 +84,19 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
 
 OF_NOBODY: Final = {
     *("admit", "admit_auditor", "admit_eraser", "admit_operator", "admit_sealer", "admit_worker"),
-    *("admit_gateway", "admit_issuer", "is_key", "may_record", "admitted", "cohorts"),
+    *(
+        "admit_gateway",
+        "admit_issuer",
+        "is_key",
+        "may_record",
+        "admitted",
+        "cohorts",
+        "shard_to_append",
+    ),
     *("forget_in_log", "forget_in_views", "incarnation", "let_in", "hold_conversation"),
-    *("hold_conversation_soon", "place_of", "refuse_tenants", "let_in_as"),
+    *("hold_conversation_soon", "place_of", "refuse_tenants", "let_in_as", "may_tell_access"),
     *("must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition", "shard_of"),
-    *("statements_of", "unstated_columns", "verbs_of", "is_marked"),
-    *("access_id", "is_access", "may_tell_access", "shard_to_append"),
+    *("statements_of", "unstated_columns", "verbs_of", "is_marked", "access_id", "is_access"),
 }
 """The owner's alone, and what functions call; so is what erases in a view."""
 
@@ -103,33 +110,20 @@ APPENDS: Final = {
     *("append", "must_take", "open_conversation", "put_chunk", "seal_blob", "search_rows"),
     *("keep_actor_name", "keep_snapshot", "track", *EVERYONE),
 }
+READS: Final = {"append", "keep_actor_name", "search_rows", *EVERYONE}
 VERBS: Final = {
     **dict.fromkeys(("runtime", "gateway"), APPENDS),
-    "issuer": {"append", "keep_actor_name", "search_rows", *EVERYONE},
-    "eraser": {"append", "forget", "keep_actor_name", "search_rows", "sweep_blobs", *EVERYONE},
-    "auditor": {"append", "keep_actor_name", "search_rows", *EVERYONE},
+    "eraser": {"forget", "sweep_blobs", *READS},
+    **dict.fromkeys(("issuer", "auditor"), READS),
     "sealer": EVERYONE,
     "worker": {"hold_off_erasures", "search_rows", *EVERYONE},
-    "operator": {"append", "hold_off_erasures", "keep_actor_name", "search_rows", *EVERYONE},
+    "operator": {"hold_off_erasures", *READS},
 }
 BOUND: Final = ("runtime", "gateway", "eraser", "issuer", "auditor", "sealer")
 ROLES: Final = (
     *((kind, True) for kind in BOUND),
     *((kind, False) for kind in (*BOUND, "worker", "operator")),  # These two serve all tenants.
 )
-
-
-def writes(kind: str) -> set[str]:
-    """The tables that a kind of role may write to, or lock, by a statement of its own."""
-    views = {name for name in OF_TENANTS if name.startswith("view_")}
-    kept_views = {"view", "generation", "checkpoint", "parked", *views}
-    match kind:
-        case "worker":
-            return {*kept_views, "part", "worker"}
-        case "operator":
-            return kept_views
-        case _:
-            return set()
 
 
 # -- the place ---------------------------------------------------------------------------------
@@ -219,34 +213,6 @@ def test_rows_of_tenants_are_guarded_and_there_are_some(street: Street) -> None:
     assert named(street.url, guarded) == OF_TENANTS
     rows = kept(street.url, OURS)
     assert {table for table in OF_TENANTS if not rows[table]} == set()
-
-
-@pytest.mark.parametrize(("kind", "bound"), ROLES)
-def test_a_role_has_the_rights_of_its_kind_and_no_others(
-    street: Street, kind: str, bound: bool
-) -> None:
-    role = role_of(kind, bound)
-    with psycopg.connect(street.url, autocommit=True) as owner:
-        may = owner.execute(
-            f"{FUNCTIONS} AND has_function_privilege(%s, oid, 'EXECUTE')", (role,)
-        ).fetchall()
-        assert {name for (name,) in may} == VERBS[kind]
-        changes = owner.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'onrecord'::regnamespace "
-            "AND relkind = 'r' AND (has_any_column_privilege(%(role)s, oid, 'INSERT, UPDATE') "
-            "OR has_table_privilege(%(role)s, oid, 'DELETE, TRUNCATE, REFERENCES, TRIGGER'))",
-            {"role": role},
-        ).fetchall()
-        assert {name for (name,) in changes} == writes(kind)
-        harsh = owner.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'onrecord'::regnamespace "
-            "AND relkind = 'r' AND has_table_privilege(%s, oid, 'TRUNCATE, REFERENCES, TRIGGER')",
-            (role,),
-        ).fetchall()
-        assert harsh == []
-        assert owner.execute(
-            "SELECT has_schema_privilege(%s, 'onrecord', 'CREATE')", (role,)
-        ).fetchone() == (False,)
 
 
 # -- what is tried -----------------------------------------------------------------------------
