@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 from uuid import UUID
 
 from onrecord.adapters.conversation.conversation import Conversation
+from onrecord.adapters.encryption.readable_log import readable_from
 from onrecord.adapters.inputs.arguments import of_kind, reason_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
@@ -291,8 +292,6 @@ class Store:
         """
         of_kind(Cursor, "a cursor", after)
         if self._accelerator is not None:
-            from onrecord.adapters.encryption.readable_log import readable_from
-
             return readable_from(self._backend, self._accelerator.subscribe(after, self.tenant))
         return self._backend.subscribe(after, self.tenant)
 

@@ -304,6 +304,7 @@ def verify(
 
     Example: `onrecord verify`
     """
+    from onrecord.adapters.encryption.encrypted_log import stored_of
     from onrecord.adapters.storage.clocks import clock_doubts
     from onrecord.domain.seals.merkle import parse_root
 
@@ -320,7 +321,7 @@ def verify(
                 authority=authority,
                 progress=progress,
             )
-        doubts = clock_doubts(backend_of(store))
+        doubts = clock_doubts(stored_of(backend_of(store)))
     if as_json:
         output.json_line(verified_document(verified) | {"doubts": list(doubts)})
     else:

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.inputs.arguments import text_given
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
@@ -150,7 +151,7 @@ class Erasing:
         self.must_be_allowed()
         self.resume(actor)
         swept = self.backend.sweep_blobs(older_than // timedelta(microseconds=1))
-        return SweepResult(swept, rewrite(), residue(), clock_doubts(self.backend))
+        return SweepResult(swept, rewrite(), residue(), clock_doubts(stored_of(self.backend)))
 
     def must_be_allowed(self) -> None:
         """Refuse a role that may not erase, and say which one may: StorageReadOnly."""

@@ -21,11 +21,14 @@ from onrecord.adapters.transfer.importing import import_file
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.errors import InvalidExport, InvalidInput, StorageUnavailable
 from onrecord.eventsourcing import save_together
+from tests import postgres_server as postgres
 from tests.adapters.storage.eventsourcing.refunds import Refund, Refunds, environment
 from tests.adapters.transfer.bundles import check, sealed_store
 from tests.adapters.transfer.bundles import talk as told
 from tests.contract.http_places import HttpPlace, server
 from tests.factories import TENANT, appending, prompt, started
+from tests.postgres_places import fresh_log
+from tests.postgres_server import VERSIONS
 
 CANARY = "the canary sings"
 
@@ -197,11 +200,18 @@ def test_its_evidence_holds_and_has_no_text(store: Store, tmp_path: Path) -> Non
     assert b"Where is it?" not in data
 
 
-def test_programs_with_coroutines_use_it_as_well(url: str) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_programs_with_coroutines_use_it_as_well(kind: str, url: str) -> None:
+    place = url if kind == "sqlite" else fresh_log(VERSIONS[-1])
+
     async def converse() -> str | None:
-        async with onrecord.connect_async(url) as store:
+        async with onrecord.connect_async(place) as store:
             chat = store.conversation("support/4711", subjects=["ana"])
-            await chat.user(CANARY)
+            await chat.user(CANARY, message_id="m-1")
+            assert await chat.user(CANARY, message_id="m-1") == Duplicate(2, 2)
+            assert (await store.verify()).is_whole
             return (await chat.history())[0].text
 
     assert asyncio.run(converse()) == CANARY
+    if kind == "postgres":
+        postgres.server(VERSIONS[-1]).drop(place)
