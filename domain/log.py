@@ -30,7 +30,7 @@ BEFORE_FIRST: Final = -1  # Conversations begin at version 1, aggregates of appl
 
 
 class NewEvent(NamedTuple):
-    """An event that the log does not have yet: its bytes are final.
+    """An event that the log does not have yet: its bytes are final, unless the log encrypts them.
 
     `header` are the canonical bytes of the client header. `once` names a fact that a conversation
     can hold only once (`result:<call id>`, `message:<message id>`); the log keeps a keyed digest.

@@ -23,7 +23,7 @@ from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import KeyedBlobs, address_of, addresses_of
 from onrecord.domain.encryption.bodies import encrypted_header, is_clear, key_name_in
 from onrecord.domain.encryption.wrapped import DestroyedKey
-from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from onrecord.domain.head import Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
@@ -104,7 +104,10 @@ class EncryptedLog:
         return appended(self, self.stored, appends)
 
     def encrypted(self, append: Append) -> Append:
-        """Return an append with the bodies as they are stored; what stays in clear as it is."""
+        """Return an append with the bodies as they are stored; what stays in clear as it is.
+
+        InvalidInput for an event whose header says that it is encrypted already.
+        """
         cipher: BodyCipher | None = None
         events: list[NewEvent] = []
         for event in append.events:
@@ -318,4 +321,8 @@ def _stored(
 
 
 def _stays_clear(event: NewEvent) -> bool:
-    return not is_clear(event.header) or is_operators(event.type)
+    if is_clear(event.header):
+        return is_operators(event.type)
+    if key_name_in(event.header) is not None:
+        raise InvalidInput("the event is encrypted already: append it as it was drafted, in clear")
+    return True

@@ -118,6 +118,15 @@ def test_without_keys_nothing_is_read_nor_appended(log: EncryptedLog) -> None:
         locked.append([appending(conversation, prompt())])
 
 
+def test_what_is_encrypted_already_is_not_appended(log: EncryptedLog) -> None:
+    conversation = uuid4()
+    foreign = drafted(started(), conversation)
+    header = encrypted_header(foreign.header, "a" * 32)
+    with pytest.raises(InvalidInput, match="encrypted already"):
+        log.append([appending(conversation, foreign._replace(header=header))])
+    assert log.head(conversation).version == 0
+
+
 def test_a_changed_header_is_named(log: EncryptedLog) -> None:
     conversation = uuid4()
     log.append([appending(conversation, started())])

@@ -18,15 +18,16 @@ from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer.evidence import Scope
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import import_file
+from onrecord.domain.encryption.bodies import encrypted_header
 from onrecord.domain.log import Duplicate, Recorded
-from onrecord.errors import InvalidExport, InvalidInput, StorageUnavailable
+from onrecord.errors import InvalidExport, InvalidInput, OnrecordError, StorageUnavailable
 from onrecord.eventsourcing import save_together
 from tests import postgres_server as postgres
 from tests.adapters.storage.eventsourcing.refunds import Refund, Refunds, environment
 from tests.adapters.transfer.bundles import check, sealed_store
 from tests.adapters.transfer.bundles import talk as told
 from tests.contract.http_places import HttpPlace, server
-from tests.factories import TENANT, appending, prompt, started
+from tests.factories import TENANT, appending, drafted, prompt, started
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS
 
@@ -186,6 +187,11 @@ def test_clients_of_a_service_use_it_without_keys(
         assert backend.append([said]) == [Recorded(1, 2, 2)]
         assert backend.append([said]) == [Duplicate(1, 2)]
         assert [event.event() for event in backend.read(conversation)][1] == prompt(CANARY)
+        foreign = drafted(prompt(), conversation)
+        header = encrypted_header(foreign.header, "a" * 32)
+        with pytest.raises(OnrecordError):
+            backend.append([appending(conversation, foreign._replace(header=header))])
+        assert backend.head(conversation).version == 2
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
     place.remove()
