@@ -14,7 +14,7 @@ from uuid import UUID
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encoding import Erased, Unrecognised, decode
-from onrecord.domain.encryption.destroyed import KeyDestroyed
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.erasure.erasure import Erasure
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer

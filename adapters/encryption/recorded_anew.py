@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
-from onrecord.domain.encryption.destroyed import KeyDestroyed, keys_looked_for
+from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
 from onrecord.domain.log import Append, Verdict
 
 

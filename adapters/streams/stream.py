@@ -19,7 +19,7 @@ from onrecord.adapters.telemetry.operations import operation
 from onrecord.domain.admission import Refused, error_of
 from onrecord.domain.content import Blob
 from onrecord.domain.conversation import start
-from onrecord.domain.encryption.destroyed import KeyDestroyed
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.upkeep.known_forks import PAGE, heads
-from onrecord.domain.encryption.destroyed import keys_looked_for
+from onrecord.domain.erasure.destroyed import keys_looked_for
 from onrecord.domain.log import Backend, RecordedEvent
 
 _FIRST: Final = 1

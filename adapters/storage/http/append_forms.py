@@ -22,7 +22,7 @@ from onrecord.domain.admission import Need, Refused
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob
 from onrecord.domain.encryption.bodies import key_name_in
-from onrecord.domain.encryption.destroyed import KeyDestroyed
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.head import Effect, Pointer
 from onrecord.domain.log import (
     Append,

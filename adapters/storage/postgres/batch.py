@@ -19,7 +19,7 @@ from psycopg.rows import TupleRow
 from onrecord.adapters.storage.append import must_be_apart
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.blobs import digest_of
-from onrecord.domain.encryption.destroyed import KeyDestroyed
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.log import (
     Append,

@@ -23,7 +23,7 @@ from onrecord.adapters.storage.append import (
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.held_files import LogEnd
 from onrecord.domain.blobs import digest_of
-from onrecord.domain.encryption.destroyed import KeyDestroyed
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
 from onrecord.domain.log import (

@@ -487,7 +487,7 @@ BEGIN
                     first_version := tail.position - before;
                     EXIT;
                 END IF;
-                -- As domain/encryption/destroyed.py has it.
+                -- As domain/erasure/destroyed.py has it.
                 IF is_new AND NOT is_operators AND position('"key":"'::bytea IN added.header) > 0 THEN
                     first_version := {log}.destroyed_key(cohort.shard, asked.tenant, added.header);
                     IF first_version IS NOT NULL THEN
