@@ -1,6 +1,7 @@
 """The bench works: at its smallest, ours alone. It says nothing here of how fast anything is."""
 
 import json
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.bench.growth import GROUPS
 
 
 def lines_of(names: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert main([*names, "--smallest", "--alone"]) == 0
+    assert main([*names, "--smallest", "--alone", "--folder", gettempdir()]) == 0
     printed = map(json.loads, capsys.readouterr().out.splitlines())
     return {line["name"]: line for line in printed}
 
