@@ -209,14 +209,14 @@ class AuditEntry:
     policy: str | None
     deployment: str | None
     sha256: str | None
+    outcome: Outcome | None
+    documents: tuple[str, ...]
     erasure: ErasureDeed | None = None
     key: str | None = None
     actor_name: str | None = None
     on_behalf_of_name: str | None = None
     hold: HoldDeed | None = None
     retention: RetentionDeed | None = None
-    outcome: Outcome | None = None
-    documents: tuple[str, ...] = ()
 
     @property
     def recorded_time(self) -> datetime:
@@ -232,7 +232,7 @@ class AuditEntry:
 def deed(row: Row) -> AuditEntry:
     """Return what was done, of a row of a page."""
     members = members_in(row, AuditEntry.__dataclass_fields__, ids=("conversation_id",))
-    members["documents"] = tuple(row.get("documents") or ())
+    members["documents"] = tuple(row["documents"] or ())
     if row["erasure"] is not None:
         members |= {"erasure": None, **_operators_deed(row["type"], row["erasure"])}
     return AuditEntry(**members)

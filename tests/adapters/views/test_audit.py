@@ -71,7 +71,7 @@ def test_an_entry_says_what_was_erased_why_and_which_forks_stay() -> None:
     erased, fork = uuid4(), uuid4()
     row: Row = {
         **dict.fromkeys(("actor", "on_behalf_of", "api", "model", "tool")),
-        **dict.fromkeys(("policy", "deployment", "sha256")),
+        **dict.fromkeys(("policy", "deployment", "sha256", "outcome", "documents")),
         **dict.fromkeys(("version", "position", "recorded_at", "occurred_at"), 1),
         "conversation_id": str(uuid4()),
         "type": "erasure.completed",

@@ -19,7 +19,7 @@ from onrecord.projections.views.window import Exchange, exchange_of
 _ODD: Row = {
     "conversation_id": str(UUID(int=1)),
     **dict.fromkeys(("origin", "line", "response", "erasure")),
-    **dict.fromkeys(("participants", "participant_names", "providers", "models"), ()),
+    **dict.fromkeys(("participants", "participant_names", "providers", "models", "documents"), ()),
 }
 """Columns that are no numbers; for the others any value does."""
 
