@@ -73,7 +73,7 @@ class SpooledContent(Readable, Protocol):
 class SpoolFiles(Protocol):
     """How the files of a spool are written and read."""
 
-    def written(self, append: Append, content: Iterable[bytes]) -> Iterable[bytes]:
+    def written(self, append: Append, content: Iterable[bytes], /) -> Iterable[bytes]:
         """Return the bytes of a file that holds what an append waits with."""
         ...
 

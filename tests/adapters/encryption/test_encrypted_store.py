@@ -35,13 +35,12 @@ CANARY = "the canary sings"
 
 
 @pytest.fixture(autouse=True)
-def kek(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key-encryption key, and a key store, as the environment names them."""
     file = tmp_path / "kek"
     new_key_file(file)
     monkeypatch.setenv("ONRECORD_KEYS", str(tmp_path / "keys.db"))
     monkeypatch.setenv("ONRECORD_KEK", str(file))
-    return file
 
 
 @pytest.fixture
@@ -102,10 +101,10 @@ def test_without_its_keys_nothing_is_read_nor_said(
         assert chat.head().version == 5
 
 
-@pytest.mark.parametrize("named", [{"keys": ""}, {"kek": ""}])
-def test_one_of_the_two_alone_is_refused(url: str, named: dict[str, str]) -> None:
+@pytest.mark.parametrize(("keys", "kek"), [("", None), (None, "")])
+def test_one_of_the_two_alone_is_refused(url: str, keys: str | None, kek: str | None) -> None:
     with pytest.raises(InvalidInput, match="name both"):
-        onrecord.connect(url, **named)
+        onrecord.connect(url, keys=keys, kek=kek)
 
 
 def test_a_log_that_has_events_in_clear_is_not_encrypted_from_here_on(url: str) -> None:
