@@ -15,7 +15,13 @@ from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
 from onrecord.domain.head import Effect
 from onrecord.domain.header import SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Backend, NewEvent, Recorded
-from onrecord.domain.operators import destroyed_key_id
+from onrecord.domain.operators import (
+    DESTROYED,
+    SubjectKeyDestroyed,
+    destroyed_key_id,
+    encode_fact,
+    operators_of,
+)
 from tests.factories import TENANT
 from tests.patience import PATIENCE
 
@@ -80,6 +86,34 @@ def test_a_key_is_destroyed_once_and_the_stream_says_so(backend: Backend) -> Non
     stream = destroyed_key_id(TENANT, GONE)
     assert [event.type for event in backend.read(stream)] == ["subject_key.destroyed"]
     assert backend.head(stream).closed
+
+
+def test_a_key_that_goes_within_a_batch_is_gone_for_what_comes_behind_it(backend: Backend) -> None:
+    backend.append([Append(TENANT, uuid7(), ())])
+    operators, stream, event_id = operators_of(TENANT), destroyed_key_id(TENANT, GONE), uuid7()
+    header = ClientHeader(
+        event_id=event_id,
+        tenant=operators,
+        conversation_id=stream,
+        type=DESTROYED,
+        schema_version=1,
+        occurred_at=1_795_000_000_000_000,
+    )
+    fact = SubjectKeyDestroyed(tenant=TENANT, key=GONE, erasure=uuid4(), at=1_795_000_000_000_000)
+    said = NewEvent(
+        event_id,
+        DESTROYED,
+        1,
+        header_bytes(header),
+        bytes(SALT_SIZE),
+        encode_fact(fact),
+        Effect(closes=True),
+    )
+    batch = [begun(GONE), Append(operators, stream, (said,), 0), begun(GONE)]
+    before, destroyed, behind = backend.append(batch)
+    assert isinstance(before, Recorded)
+    assert isinstance(destroyed, Recorded)
+    assert behind == KeyDestroyed(0)
 
 
 def test_who_begins_while_a_key_is_destroyed_comes_before_it_or_is_refused(

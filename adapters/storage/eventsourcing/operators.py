@@ -231,6 +231,7 @@ class Operators(Application[UUID]):
 
     def destroy_key(self, key: str, erasure: UUID, actor: str | None) -> None:
         """Say that the key of a subject goes, durably, unless that was said before."""
+        self._make_tenant_known()
         id_ = destroyed_key_id(self._tenant, key)
         if self._backend.head(id_).version:
             return

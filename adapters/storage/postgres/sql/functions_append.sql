@@ -258,9 +258,11 @@ BEGIN
     RETURN false;
 END $$;
 
--- Which of the keys that a header names is destroyed, from 0; null for none. Operators say so.
-CREATE OR REPLACE FUNCTION {log}.destroyed_key(of_shard smallint, of_tenant uuid, header bytea)
-RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+-- Which of the keys that a header names is destroyed, from 0; null for none. Operators say so, in the table
+-- or in `beside`, the heads that the same cohort is about to write.
+CREATE OR REPLACE FUNCTION {log}.destroyed_key(
+    of_shard smallint, of_tenant uuid, header bytea, beside {log}.conversation_head[]
+) RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT k.ordinal - 1
     FROM unnest(string_to_array(
         substring(encode(header, 'escape') FROM '"key":"([A-Za-z0-9_+-]+)"'), '+'
@@ -268,6 +270,10 @@ RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE EXISTS (
         SELECT FROM {log}.conversation_head AS h
         WHERE h.shard = of_shard AND h.tenant = {log}.operators_of(of_tenant)
+            AND h.conversation_id = {log}.destroyed_key_id(of_tenant, k.id)
+    ) OR EXISTS (
+        SELECT FROM unnest(beside) AS h
+        WHERE h.tenant = {log}.operators_of(of_tenant)
             AND h.conversation_id = {log}.destroyed_key_id(of_tenant, k.id)
     )
     ORDER BY k.ordinal LIMIT 1
@@ -489,7 +495,8 @@ BEGIN
                 END IF;
                 -- As domain/erasure/destroyed.py has it.
                 IF is_new AND NOT is_operators AND position('"key":"'::bytea IN added.header) > 0 THEN
-                    first_version := {log}.destroyed_key(cohort.shard, asked.tenant, added.header);
+                    first_version := {log}.destroyed_key(
+                        cohort.shard, asked.tenant, added.header, heads);
                     IF first_version IS NOT NULL THEN
                         verdict := 'destroyed';
                         EXIT;
