@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,8 +19,8 @@ def test_a_long_answer_stands_in_its_file_encrypted(
 ) -> None:
     named = tmp_path / "named"
 
-    def with_a_name(**options: Any) -> object:
-        return named.open("w+b", buffering=options["buffering"])
+    def with_a_name(**_: object) -> object:
+        return named.open("w+b", buffering=0)
 
     monkeypatch.setattr(tempfile, "TemporaryFile", with_a_name)
     held = HeldBytes(20)

@@ -54,16 +54,16 @@ def test_a_file_of_it_has_no_text_and_comes_back_whole(
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: data[:-1],
-        lambda data: data[: len(data) // 2],
-        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
-        lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
-        lambda data: data[:31],
-    ],
-)
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[:-1],
+    "cut in half": lambda data: data[: len(data) // 2],
+    "another address": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "another salt": lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
+    "cut in its head": lambda data: data[:31],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_a_file_that_was_changed_is_put_aside(
     log: EncryptedLog, tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:
