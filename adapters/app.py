@@ -104,8 +104,7 @@ def connect(
 
     `seals` is where the log is sealed (a folder or an URL, or several), `seal_key` the file of the key
     that signs, `seal_vkey` the public keys that are trusted (docs/seals.md); without them, they are
-    `$ONRECORD_SEALS`, `$ONRECORD_SEAL_KEY` and `$ONRECORD_SEAL_VKEY`. Nothing is sealed without the
-    first two.
+    `$ONRECORD_SEALS`, `$ONRECORD_SEAL_KEY` and `$ONRECORD_SEAL_VKEY`. The first two are needed to seal.
 
     `access_log` says whether it is recorded who reads (docs/access.md): "off", "on", or "required", where
     what cannot be recorded is not shown; without it, `$ONRECORD_ACCESS_LOG`, else "off".
@@ -192,13 +191,12 @@ def _opened(
     encryption: EncryptionSettings | None = None,
 ) -> Callable[[UUID], Store]:
     """Open the backend at an URL, and return what makes the store of a tenant on it."""
-    environment, most_folds = settings(), folds_given(folds)
-    matrix, sealing = matrix_given(capability_file), sealing or environment.seals
+    environment, most_folds, matrix = settings(), folds_given(folds), matrix_given(capability_file)
+    sealing, encryption = sealing or environment.seals, encryption or encryption_given(None, None)
     place = environment.url if url is None else text_given("a store's URL", url)
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
     stored = _backend(place, beside, direct)
-    encryption = encryption or encryption_given(None, None)
     backend = readable_log(stored, encryption)
     where, files = shown(place), files_of(backend)
     own_seals = StoreSeals(stored, sealing)

@@ -80,8 +80,7 @@ class Store:
 
         `matrix` is what a file of the caller's says that models take. What the backend cannot take after
         a request was sent waits in the spool. `accelerator` is the Redis beside it, if there is one. `views`
-        opens what is folded of the log and kept. `folds` is how many bytes of that this process keeps. `access_log` says
-        whether reads are recorded.
+        opens what is folded of the log; `folds` is how many bytes of folds this process keeps.
         """
         self._backend = backend
         self.url = url
@@ -305,10 +304,7 @@ class Store:
         return views
 
     def follow(self, projection: OwnProjection | str) -> Following:
-        """Return a scope in which this process keeps a projection of one's own up to date.
-
-        On PostgreSQL the role is one that may keep views; `onrecord worker` can do the same.
-        """
+        """Return a scope in which this process keeps a projection of one's own up to date."""
         return self.views.follow(projection)
 
     def run(self, projection: OwnProjection | str) -> ViewStatus:
@@ -397,11 +393,6 @@ def backend_of(store: Store) -> Backend:
 def erase_in(store: Store, conversation_id: UUID) -> int:
     """Take away what a conversation says, wherever a store has it: for what is built on both."""
     return store._erase(conversation_id)  # pyright: ignore[reportPrivateUsage]  # its own module's
-
-
-def spool_of(store: Store) -> Spool:
-    """Return where a store's unstored answers wait: for what is built on both, not for its users."""
-    return store._tenancy.spool  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
 def tenancy_of(store: Store) -> Tenancy:

@@ -69,12 +69,19 @@ def command(
     monkeypatch.chdir(tmp_path)
     ran = in_process(monkeypatch, capsys)
     patch = at(DAY)
+    for name in ("support", "another"):
+        assert ran("kek", f"{name}.kek").code == 0
+    use(monkeypatch, "support")
+    monkeypatch.delenv("ONRECORD_SEALS")
     run_program(PAGE)
+    use(monkeypatch, "another")
+    monkeypatch.delenv("ONRECORD_SEALS")
     with onrecord.connect("sqlite:///another.db") as store:
         store.conversation("sales/1").user("What does it cost?")
     patch.undo()
     patch = at(LATER)
     for name in ("support", "another"):
+        use(monkeypatch, name)
         assert ran("seal-key", f"{name}.key", "--url", f"sqlite:///{name}.db").code == 0
     use(monkeypatch, "support")
     assert ran("seal").code == 0
@@ -86,6 +93,8 @@ def use(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("ONRECORD_URL", f"sqlite:///{name}.db")
     monkeypatch.setenv("ONRECORD_SEALS", f"{name}.seals")
     monkeypatch.setenv("ONRECORD_SEAL_KEY", f"{name}.key")
+    monkeypatch.setenv("ONRECORD_KEK", f"{name}.kek")
+    monkeypatch.setenv("ONRECORD_KEYS", f"{name}.keys")
 
 
 def test_each_command_shows_its_answer_where_it_is_and_only_there(
@@ -107,8 +116,7 @@ def test_a_store_that_was_changed_proves_nothing(command: Command) -> None:
             "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'event'"
         ).fetchall():
             file.execute(f"DROP TRIGGER {trigger}")
-        changed = "CAST(replace(CAST(body AS TEXT), '20 euros', '90 euros') AS BLOB)"
-        file.execute(f"UPDATE event SET body = {changed}")
+        file.execute("UPDATE event SET body = zeroblob(length(body)) WHERE version = 6")
     proofs = [arguments for arguments in answers() if arguments[0] in ("verify", "evidence")]
     assert [command(*arguments).code for arguments in proofs] == [1] * 3
 

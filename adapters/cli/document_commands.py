@@ -15,7 +15,7 @@ import typer
 from onrecord.adapters.cli.history_commands import state_document
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named, size
@@ -93,7 +93,7 @@ def _saved(
     files: dict[tuple[str | None, str], Path] = {}
     free: dict[str, Iterator[str]] = {}
     rows: list[_Saved] = []
-    own = files_of(store.url, backend_of(store), spool_of(store))
+    own = files_of(store.url, backend_of(store), tenancy_of(store).spool)
     if own.has(folder):
         raise InvalidInput(f"{folder} is the store's own: choose another folder")
     try:

@@ -279,7 +279,7 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
 def write_new_file(store: Store, file: Path, pieces: Iterable[bytes]) -> int:
     """Write to a new file, whole or not at all, or to standard output; return how many bytes."""
     from onrecord.adapters.storage.atomic_files import write_atomically
-    from onrecord.adapters.store import backend_of, spool_of
+    from onrecord.adapters.store import backend_of, tenancy_of
     from onrecord.adapters.upkeep.files import files_of
     from onrecord.domain.errors import InvalidInput
 
@@ -287,7 +287,7 @@ def write_new_file(store: Store, file: Path, pieces: Iterable[bytes]) -> int:
         for piece in pieces:
             output.raw(piece)
         return 0
-    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
+    files_of(store.url, backend_of(store), tenancy_of(store).spool).must_not_have(file)
     try:
         return write_atomically(file, pieces, replace=False)
     except FileExistsError as exc:
@@ -321,14 +321,14 @@ def lines_written(
     own stay in any case.
     """
     from onrecord.adapters.storage.atomic_files import write_atomically
-    from onrecord.adapters.store import backend_of, spool_of
+    from onrecord.adapters.store import backend_of, tenancy_of
     from onrecord.adapters.upkeep.files import files_of
 
     if file is None or file == STANDARD_INPUT:
         for line in lines:
             output.raw(line)
         return None
-    files_of(store.url, backend_of(store), spool_of(store)).must_not_have(file)
+    files_of(store.url, backend_of(store), tenancy_of(store).spool).must_not_have(file)
     try:
         return write_atomically(file, lines, replace=replace)
     except FileExistsError as exc:

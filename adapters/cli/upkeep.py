@@ -107,7 +107,7 @@ def forget(
         raise typer.BadParameter("--dry-run goes with the options that choose conversations")
     with opened(context, url) as store:
         if key is not None:
-            _erase_one(store, key, reason, actor, sure=yes, as_json=as_json)
+            forget_one(store, key, reason, actor, sure=yes, as_json=as_json)
             return
         if not (yes or dry_run):
             _ask("Erase all conversations that these options choose, for good?")
@@ -183,7 +183,7 @@ def erase(
     write_certificate(certificate, as_json=as_json)
 
 
-def _erase_one(
+def forget_one(
     store: Store, key: str, reason: str | None, actor: str | None, *, sure: bool, as_json: bool
 ) -> None:
     """Erase a conversation, and name its forks; without `sure` only after a yes on the terminal.

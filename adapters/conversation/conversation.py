@@ -75,8 +75,6 @@ class Conversation(ConversationRecording):
         """The conversation's id; asking for it makes one if the key is new."""
         return self._stream.conversation_id
 
-    # -- saying ------------------------------------------------------------------------------
-
     def user(
         self,
         *content: PromptPart | Sequence[PromptPart] | None,
@@ -260,8 +258,6 @@ class Conversation(ConversationRecording):
         done = self.log.append(*decided) if decided else None
         self._stream.look_again()
         return done
-
-    # -- asking ------------------------------------------------------------------------------
 
     def head(self) -> Head:
         """Return where the conversation stands."""

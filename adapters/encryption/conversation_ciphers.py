@@ -45,7 +45,7 @@ class ConversationCiphers:
         are named later, as long as the keys of those before are there.
         """
         begun = self._of_conversation(append.conversation_id)
-        subjects = append.events[0].subjects
+        subjects = append.events[0].subjects if append.events else ()
         if not subjects:
             return begun or self._of_origin(append) or self.own(append)
         if begun is not None and self._named.get(append.conversation_id) == (subjects, begun.name):

@@ -26,7 +26,7 @@ from onrecord.adapters.histories.foreign_history import (
 from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.adapters.streams.lineage import is_forgotten, last_pointed
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.domain import conversation
@@ -197,7 +197,7 @@ def _in_force(store: Store, conversation_id: UUID, version: int, event: Event) -
 
 def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
     backend = backend_of(store)
-    spool_of(store).settle(backend)
+    tenancy_of(store).spool.settle(backend)
     backend.open(store.tenant, wanted.key, append.conversation_id)
     blobs = (blob for event in append.events for blob in event.blobs)
     needed = {blob.sha256 for blob in blobs if isinstance(blob, Blob)}

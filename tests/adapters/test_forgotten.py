@@ -8,7 +8,7 @@ import anthropic
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli.upkeep import erase
+from onrecord.adapters.cli.upkeep import forget_one
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
@@ -136,7 +136,7 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
         store.forget("support/4711", **BECAUSE)
     reader.close()
     key = str(chat.conversation_id)
-    erase(store, key, "asked to", "ana", sure=True, as_json=False)
+    forget_one(store, key, "asked to", "ana", sure=True, as_json=False)
     assert capsys.readouterr().out.startswith("2 events erased")
     assert store.forget(chat.conversation_id, **BECAUSE).events == 0
     assert all(b"swordfish" not in file.read_bytes() for file in tmp_path.iterdir())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.store import backend_of, spool_of
+from onrecord.adapters.store import backend_of, tenancy_of
 from onrecord.adapters.upkeep.files import files_of
 from tests.adapters.cli.command import Command, in_process
 from tests.faults.small_disk import small_disk
@@ -38,12 +38,12 @@ def test_every_file_that_a_store_makes_is_its_own(database: Path) -> None:
     with onrecord.connect() as store:
         store.conversation(KEY).user("And this?")
         store.views.conversations()
-        own = files_of(store.url, backend_of(store), spool_of(store))
+        own = files_of(store.url, backend_of(store), tenancy_of(store).spool)
         made = sorted(database.parent.iterdir())
         assert len(made) >= 5
         assert [path.name for path in made if not own.has(path)] == []
-        assert own.has(spool_of(store).folder / "waiting.json")
-        assert own.has(spool_of(store).folder.parent / "of-another-tenant" / "waiting.json")
+        assert own.has(tenancy_of(store).spool.folder / "waiting.json")
+        assert own.has(tenancy_of(store).spool.folder.parent / "of-another-tenant" / "waiting.json")
         assert not own.has(database.with_name("4711.jsonl"))
         assert not own.has(database.parent.with_name("onrecord.db"))
 
@@ -166,7 +166,7 @@ def test_what_waits_for_a_store_of_no_file_is_its_own(
 ) -> None:
     monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path / "spool"))
     with onrecord.connect("memory://") as store:
-        own = files_of(store.url, backend_of(store), spool_of(store))
-        assert own.has(spool_of(store).folder / "export.jsonl")
+        own = files_of(store.url, backend_of(store), tenancy_of(store).spool)
+        assert own.has(tenancy_of(store).spool.folder / "export.jsonl")
         shutil.copytree(tmp_path, tmp_path / "other", dirs_exist_ok=True)
         assert not own.has(tmp_path / "other" / "export.jsonl")

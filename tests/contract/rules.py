@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from onrecord.domain.content import Blob
+from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.head import Effect, Head, advance
 from onrecord.domain.log import (
     Append,
@@ -58,7 +58,9 @@ class Rules:
     told: dict[UUID, Told] = field(default_factory=dict[UUID, Told])
     logs: dict[int, list[Said]] = field(default_factory=dict[int, list[Said]])
     keys: dict[tuple[UUID, str], UUID] = field(default_factory=dict[tuple[UUID, str], UUID])
-    blobs: dict[tuple[UUID, Blob], bool] = field(default_factory=dict[tuple[UUID, Blob], bool])
+    blobs: dict[tuple[UUID, Blob | KeyedBlob], bool] = field(
+        default_factory=dict[tuple[UUID, Blob | KeyedBlob], bool]
+    )
     """Which blobs conversations own, and whether an event refers to them."""
 
     def copy(self) -> Rules:

@@ -17,7 +17,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
 from onrecord.adapters.storage.eventsourcing.erasures import Erasure
 from onrecord.adapters.storage.eventsourcing.operators import Operators
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.adapters.streams import listing
 from onrecord.domain.errors import (
     ConversationNotFound,
@@ -65,7 +65,7 @@ def mortal(store: Store, patch: pytest.MonkeyPatch, last: int) -> None:
     for owner, name in (
         (backend_of(store), "append"),
         (backend_of(store), "forget"),
-        (spool_of(store), "forget"),
+        (tenancy_of(store).spool, "forget"),
         (listing, "forks_of"),
     ):
         patch.setattr(owner, name, dying(getattr(owner, name)))
@@ -274,7 +274,7 @@ def test_who_erases_and_why_have_to_be_told(store: Store) -> None:
         with pytest.raises(InvalidInput) as raised:
             store.forget(KEY, **named)
         assert "swordfish" not in str(raised.value)
-    nobody = Store(backend_of(store), "a store", spool=spool_of(store), tenant=TENANT)
+    nobody = Store(backend_of(store), "a store", spool=tenancy_of(store).spool, tenant=TENANT)
     with pytest.raises(InvalidInput, match="ONRECORD_ACTOR"):
         nobody.forget(KEY, reason="asked to")
     assert store.erasures() == []
@@ -293,7 +293,11 @@ def test_no_list_shows_the_operators_stream_and_nothing_forgets_it(store: Store)
     with pytest.raises(StorageReadOnly, match="kept"):
         backend_of(store).forget(entry.erasure_id)
     operators = Store(
-        backend_of(store), "theirs", spool=spool_of(store), tenant=operators_of(TENANT), actor="eve"
+        backend_of(store),
+        "theirs",
+        spool=tenancy_of(store).spool,
+        tenant=operators_of(TENANT),
+        actor="eve",
     )
     with pytest.raises(StorageReadOnly, match="kept"):
         operators.forget(entry.erasure_id, reason="to hide it")

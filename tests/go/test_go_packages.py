@@ -54,7 +54,7 @@ def sealed(program: Path, tmp_path: Path) -> Sealed:
             store.seal()
         event = next(iter(backend_of(store).read(store.get("1").conversation_id, after=16)))
     proof, seals = tmp_path / "proof", desk.seals()
-    proof.write_bytes(ShardProofs(seals).inclusion(event).text())
+    proof.write_bytes(ShardProofs(seals, seals.last()).inclusion(event).text())
     folder = desk.place / str(seals.log_id) / str(seals.shard)
     return Sealed(program, str(desk.public), folder, proof, event.leaf)
 

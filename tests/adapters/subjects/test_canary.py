@@ -150,7 +150,9 @@ def files_of_server(place: Any) -> bytes:
     """All bytes of a server's own files, its write-ahead log among them."""
     if not isinstance(place, PostgresPlace):
         return b""
-    data = Path(server(place.version).carried.pgdata)
+    carried = server(place.version).carried
+    assert carried is not None
+    data = Path(carried.pgdata)
     return b"\0".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
 
 

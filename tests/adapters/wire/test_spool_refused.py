@@ -11,7 +11,7 @@ import anthropic
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli.upkeep import erase
+from onrecord.adapters.cli.upkeep import forget_one
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Playback
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
@@ -211,5 +211,5 @@ def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
                 assert store.forget(chat.conversation_id, **BECAUSE).events > 0
             case _:
                 key = "support/4711"
-                erase(store, key, "asked to", "ana", sure=True, as_json=True)
+                forget_one(store, key, "asked to", "ana", sure=True, as_json=True)
         assert not list(tmp_path.rglob("*.spooled.*"))
