@@ -114,10 +114,10 @@ class SubjectKeys:
             return kept.cipher
         keys: list[SubjectKey] = []
         for key_id in key_ids_of(name):
-            found = self._found(key_id)
-            if isinstance(found, DestroyedKey):
-                return found
-            keys.append(self._unwrapped(found))
+            key = self._unwrapped(self._found(key_id))
+            if isinstance(key, DestroyedKey):
+                return key
+            keys.append(key)
         return self._keep(BodyCipher(data_key(keys))).cipher
 
     def kept(self, name: str) -> BodyCipher | None:
@@ -203,7 +203,11 @@ class SubjectKeys:
 
     def _rewrapped(self, records: Sequence[WrappedKey]) -> int:
         """Wrap keys under the current generation; return how many nobody else was quicker with."""
-        keys = [(record, self._unwrapped(record)) for record in records]
+        keys = [
+            (record, key)
+            for record in records
+            if not isinstance(key := self._unwrapped(record), DestroyedKey)
+        ]
         for _ in range(_ATTEMPTS):
             anew = [
                 Rewrapping(
@@ -218,15 +222,19 @@ class SubjectKeys:
         raise _stale()
 
     def _made(self, subject: bytes) -> SubjectKey:
-        if (there := self._store.find(subject)) is not None:
-            return self._unwrapped(there)
+        there = self._store.find(subject)
+        if there is not None and not isinstance(known := self._unwrapped(there), DestroyedKey):
+            return known
         key = subject_key(secrets.token_bytes(KEY_SIZE))
         for _ in range(_ATTEMPTS):
             try:
                 added = self._store.add(self._wrapped(key, subject))
             except GenerationClosed:
                 continue
-            return key if added.key_id == key.key_id else self._unwrapped(added)
+            if added.key_id == key.key_id:
+                return key
+            if not isinstance(known := self._unwrapped(added), DestroyedKey):
+                return known
         raise _stale()
 
     def _found(self, key_id: str) -> WrappedKey | DestroyedKey:
@@ -243,10 +251,18 @@ class SubjectKeys:
         wrapped = self._key_encryption.wrap(plain_of(key, subject), context)
         return WrappedKey(key.key_id, subject, wrapped, _now())
 
-    def _unwrapped(self, record: WrappedKey) -> SubjectKey:
+    def _unwrapped(self, record: WrappedKey | DestroyedKey) -> SubjectKey | DestroyedKey:
+        if isinstance(record, DestroyedKey):
+            return record
         context = context_of(self._log_id, record.key_id)
         try:
             return key_of(record, self._key_encryption.unwrap(record.wrapped, context))
+        except StorageUnavailable:
+            # Another process may have wrapped it anew, or destroyed it, since it was read.
+            present = self._found(record.key_id)
+            if present == record:
+                raise
+            return self._unwrapped(present)
         except CorruptRecord as error:
             raise CorruptRecord(f"the key {record.key_id} of {self._store!r}: {error}") from error
 

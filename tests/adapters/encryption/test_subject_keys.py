@@ -72,6 +72,24 @@ def test_of_two_that_make_the_key_of_a_subject_at_once_both_have_that_of_the_fir
     assert keys.cipher_for(ANA).name == name
 
 
+def test_a_key_that_is_wrapped_anew_or_destroyed_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, slower = keys_in(tmp_path), store(tmp_path)
+    kept, gone = encrypted(keys.cipher_for(ANA)), encrypted(keys.cipher_for(BO))
+    of_before = {name: slower.get(name) for name, _ in (kept, gone)}
+    keys.erase(BO)
+    present = slower.get
+
+    def late(key_id: str) -> WrappedKey | DestroyedKey | None:
+        """What was there when the reading began, the first time."""
+        return of_before.pop(key_id) if key_id in of_before else present(key_id)
+
+    monkeypatch.setattr(slower, "get", late)
+    reading = SubjectKeys(slower, key_file(tmp_path), LOG, digest)
+    assert (read(reading, *kept), read(reading, *gone)) == (CANARY, None)
+
+
 def test_a_rotation_with_a_key_that_was_rotated_away_changes_nothing(tmp_path: Path) -> None:
     keys = keys_in(tmp_path)
     rest = encrypted(keys.cipher_for(ANA))
