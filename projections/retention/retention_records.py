@@ -117,8 +117,9 @@ def retention_entry(
         is_own = retention_id(keyed, fact.tenant, *of) == event.conversation_id
         if not is_own or operators_of(fact.tenant) != operators:
             raise CorruptRecord("a retention class is of something else than its stream is of")
-        is_cleared = isinstance(fact, RetentionCleared)
-        entry = None if is_cleared else RetentionEntry(event.conversation_id, fact)
+        entry = None
+        if isinstance(fact, RetentionSet):
+            entry = RetentionEntry(event.conversation_id, fact)
     return entry
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.store import spool_of
+from onrecord.adapters.store import tenancy_of
 
 KEY = "support/4711"
 
@@ -63,5 +63,5 @@ def test_a_mode_that_is_narrower_is_kept(tmp_path: Path) -> None:
 
 def test_what_waits_for_a_store_is_in_a_folder_of_its_owners(tmp_path: Path) -> None:
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
-        spool_of(store).folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        assert stat.S_IMODE(spool_of(store).folder.stat().st_mode) == 0o700
+        tenancy_of(store).spool.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        assert stat.S_IMODE(tenancy_of(store).spool.folder.stat().st_mode) == 0o700

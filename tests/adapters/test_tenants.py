@@ -14,7 +14,7 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.adapters.terminal.output import named
 from onrecord.domain.errors import (
     ConversationNotFound,
@@ -83,11 +83,13 @@ def test_what_waits_for_a_tenant_is_its_own_stores_to_record_or_forget(tmp_path:
     chat = ours.conversation("ada")
     chat.user("Hello")
     event = stream_of(chat).draft(prompt("late"))
-    spool_of(ours).put(PendingAppend(Append(TENANT, chat.conversation_id, (event,)), {}), FULL)
-    spool_of(theirs).forget(chat.conversation_id)
-    assert spool_of(theirs).take_in(backend_of(theirs)) == 0
+    tenancy_of(ours).spool.put(
+        PendingAppend(Append(TENANT, chat.conversation_id, (event,)), {}), FULL
+    )
+    tenancy_of(theirs).spool.forget(chat.conversation_id)
+    assert tenancy_of(theirs).spool.take_in(backend_of(theirs)) == 0
     with pytest.warns(RecordingWarning, match="recorded late"):
-        assert spool_of(ours).take_in(backend_of(ours)) == 1
+        assert tenancy_of(ours).spool.take_in(backend_of(ours)) == 1
 
 
 def test_a_file_of_several_tenants_is_refused(tmp_path: Path) -> None:

@@ -175,7 +175,9 @@ class Rules:
         self.blobs.setdefault((conversation_id, blob), False)
 
     def sweep_blobs(self) -> int:
-        kept: dict[tuple[UUID, Blob], bool] = {at: True for at, used in self.blobs.items() if used}
+        kept: dict[tuple[UUID, Blob | KeyedBlob], bool] = {
+            at: True for at, used in self.blobs.items() if used
+        }
         swept = len(self.blobs) - len(kept)
         self.blobs = kept
         return swept

@@ -1,7 +1,4 @@
-"""A store in dictionaries: the log's rules in their plainest form, for tests and for trials.
-
-It passes the contract suite as the databases do, and keeps nothing when the process ends.
-"""
+"""A store in dictionaries: the log's rules in their plainest form, for tests and trials of one process."""
 
 from __future__ import annotations
 

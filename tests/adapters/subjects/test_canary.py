@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 import onrecord
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.recording.unstored import PendingAppend
-from onrecord.adapters.store import backend_of, spool_of
+from onrecord.adapters.store import backend_of, tenancy_of
 from onrecord.domain import events, items
 from onrecord.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.log import Recorded
@@ -124,7 +124,7 @@ def plant(store: onrecord.Store) -> UUID:
     store.conversation(key).user(planted("long") * (LONG // 16))
     late = PendingAppend(appending(own, prompt(planted("spool"))), {})
     with warnings.catch_warnings(action="ignore"):
-        spool_of(store).put(late, FULL)
+        tenancy_of(store).spool.put(late, FULL)
     return own
 
 

@@ -18,7 +18,7 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.store import Store, backend_of, spool_of
+from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.domain.errors import NotRecorded, StorageUnavailable
 from onrecord.domain.log import Append, Verdict
 from onrecord.domain.log import Recorded as LogRecorded
@@ -256,15 +256,15 @@ def test_stores_that_share_a_folder_do_not_take_each_others(
     chat = ours.conversation("ada")
     chat.user("Hello")
     event = stream_of(chat).draft(prompt("late"))
-    spool_of(ours).put(
+    tenancy_of(ours).spool.put(
         PendingAppend(Append(stream_of(chat).tenant, chat.conversation_id, (event,)), {}), FULL
     )
-    assert spool_of(theirs).take_in(backend_of(theirs)) == 0
+    assert tenancy_of(theirs).spool.take_in(backend_of(theirs)) == 0
     assert list(theirs.conversations()) == []
     ours.close()
     again = connect(f"sqlite:///{tmp_path / 'one' / 'support.db'}")
     with pytest.warns(RecordingWarning, match="recorded late"):
-        assert spool_of(again).take_in(backend_of(again)) == 1
+        assert tenancy_of(again).spool.take_in(backend_of(again)) == 1
     again.close()
     theirs.close()
 
@@ -282,7 +282,7 @@ def test_a_servers_url_is_not_taken_apart(
         return log
 
     monkeypatch.setattr(app, "_backend", opened)
-    spool_of(connect(url)).put(unstored("Hello"), FULL)
+    tenancy_of(connect(url)).spool.put(unstored("Hello"), FULL)
     (file,) = tmp_path.rglob("*.json")
     assert file.parent == tmp_path / log.digest("spool").hex() / str(NO_TENANT)
 
@@ -313,7 +313,7 @@ def test_a_spool_beside_the_wrong_file_stays_whole(tmp_path: Path) -> None:
     chat = one.conversation("ada")
     chat.user("Hello")
     event = stream_of(chat).draft(prompt("late"))
-    spool_of(one).put(
+    tenancy_of(one).spool.put(
         PendingAppend(Append(stream_of(chat).tenant, chat.conversation_id, (event,)), {}), FULL
     )
     one.close()
