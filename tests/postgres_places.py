@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,7 +35,7 @@ def fresh_log(version: str) -> str:
 
 
 @contextmanager
-def log_with_role(version: str, role: str) -> Iterator[str]:
+def log_with_role(version: str, role: str) -> Generator[str]:
     """The URL of an empty log's database, on a server that has that role meanwhile."""
     running = server(version)
     url = fresh_log(version)

@@ -133,7 +133,6 @@ def entries_in(body: bytes) -> int:
         return 1
     if not isinstance(document, dict):
         return 1
-    lists = [
-        value for value in cast("dict[str, object]", document).values() if isinstance(value, list)
-    ]
+    members = cast("dict[str, object]", document).values()
+    lists = [cast("list[object]", value) for value in members if isinstance(value, list)]
     return sum(map(len, lists)) if lists else 1

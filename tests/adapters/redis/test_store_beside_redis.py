@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from redis import Redis
@@ -85,7 +86,7 @@ def test_tails_of_an_encrypted_store_hold_ciphertext(url: str, tmp_path: Path) -
     new_key_file(tmp_path / "kek")
     with (
         onrecord.connect("sqlite:///talks.db", redis=url, keys="keys.db", kek="kek") as store,
-        closing(Redis.from_url(url)) as client,
+        closing(cast("Any", Redis).from_url(url)) as client,
     ):
         relay, (start,) = store.relay(), store.cursors()
         assert relay is not None

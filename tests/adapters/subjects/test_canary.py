@@ -11,6 +11,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 from uuid_utils.compat import uuid7
 
 import onrecord
@@ -133,11 +134,12 @@ def everything(place: Any, folder: Path) -> bytes:
     found = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     if isinstance(place, PostgresPlace):
         with psycopg.connect(place.url) as connection:
-            tables = connection.execute(
-                "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
-            ).fetchall()
-            for (table,) in [*tables, ("pg_stats",)]:
-                rows = connection.execute(f"SELECT t::text FROM {table} AS t").fetchall()
+            tables = connection.execute("SELECT schemaname, tablename FROM pg_tables").fetchall()
+            for schema, table in [*tables, ("pg_catalog", "pg_stats")]:
+                reading = SQL("SELECT t::text FROM {}.{} AS t")
+                rows = connection.execute(
+                    reading.format(Identifier(schema), Identifier(table))
+                ).fetchall()
                 found += [str(row).encode() for row in rows]
     return b"\0".join(found)
 
