@@ -115,7 +115,7 @@ class TextPolicy:
         if not self.allows(view):
             raise InvalidInput(
                 f"this store is encrypted, and {view.name} may hold no text of conversations: put {view.name} "
-                "in ONRECORD_PLAIN_VIEWS to allow it (docs/encryption.md)"
+                "in ONRECORD_PLAIN_VIEWS to allow it (docs/views.md)"
             )
 
 
