@@ -18,7 +18,10 @@ from onrecord.domain.encryption.keys import KEY_SIZE, expand
 from onrecord.domain.encryption.wrapped import Wrapped, context_bytes
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
 
-_TEXT: Final = re.compile(r"kek-([0-9a-f]{16})\.([A-Za-z0-9_-]{43})")
+PREFIX: Final = "kek-"
+"""How a key begins where it is written."""
+
+_TEXT: Final = re.compile(PREFIX + r"([0-9a-f]{16})\.([A-Za-z0-9_-]{43})")
 _INFO: Final = b"onrecord key-encryption key"
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
+from uuid import UUID
 
 from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
 from onrecord.domain.encryption.bodies import is_clear, key_name_in
-from onrecord.domain.errors import InvalidInput
-from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
-from onrecord.domain.operators import is_operators
+from onrecord.domain.errors import InvalidInput, StorageUnavailable
+from onrecord.domain.log import Backend, RecordedEvent, Subscription
+from onrecord.domain.operators import is_marked, is_operators
 from onrecord.domain.seals.checkpoint import log_id_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.redis.tails import Followed
     from onrecord.adapters.settings import EncryptionSettings
 
-_PAGES: Final = (1, 100, 1_000)
-_LAST: Final = 1_000
+_PAGES: Final = (10, 100, 1_000)
+_LAST: Final = 20
 _URL: Final = "sqlite:"
 
 
@@ -44,36 +45,57 @@ def readable_log(stored: Followed, settings: EncryptionSettings) -> Followed:
                 "the log has events in clear, and is encrypted from its first event on or not at all: name "
                 "another log, and import into it what `onrecord export` writes of this one"
             )
-        return EncryptedLog(log, _keys(stored, settings.keys, settings.kek))
+        file = _file(settings.keys)
+        if is_encrypted and not file.exists():
+            # A new key store would let a rotation or an erasure destroy what the real one needs.
+            raise StorageUnavailable(
+                f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
+                "restore it from a backup"
+            )
+        return EncryptedLog(log, _keys(stored, file, settings.kek))
     except BaseException:
         stored.close()
         raise
 
 
 def _is_encrypted(stored: Backend) -> bool | None:
-    """Return whether the first event of a conversation is encrypted; None if none is found.
+    """Return whether a log holds encrypted conversations; None where it holds none that tells.
 
-    Events of operators and of other applications are in clear in any log, and tell nothing. Behind many of
-    these, the last events of the log are looked at.
+    Events of operators and of other applications are in clear in any log, and tell nothing. One encrypted
+    event outweighs those in clear that somebody without keys added to the log.
     """
-    events = (event for end in stored.cursors() for event in _events_to_look_at(stored, end))
-    for event in events:
+    told = None
+    for event in _events_to_look_at(stored):
         if key_name_in(event.header) is not None:
             return True
         if is_clear(event.header) and not is_operators(event.type):
-            return False
-    return None
+            told = False
+    return told
 
 
-def _events_to_look_at(stored: Backend, end: Cursor) -> Iterator[RecordedEvent]:
-    last = 0
+def _events_to_look_at(stored: Backend) -> Iterator[RecordedEvent]:
+    """Yield how the first conversations begin, as far as one tells, and the last events of each shard."""
+    for ids in _first_streams(stored):
+        begun = stored.first_events(ids)
+        yield from begun
+        if any(not is_operators(event.type) and is_clear(event.header) for event in begun):
+            break
+    for end in stored.cursors():
+        yield from stored.read_log(replace(end, position=max(0, end.position - _LAST)), _LAST)
+
+
+def _first_streams(stored: Backend) -> Iterator[list[UUID]]:
+    """Yield ids of streams in their order, those of operators left out: ids of conversations begin with a time."""
+    after: UUID | None = None
     for limit in _PAGES:
-        page = stored.read_log(replace(end, position=last), limit)
-        yield from page
-        if len(page) < limit:
+        with stored.inventory().moment() as moment:
+            heads = moment.heads(after, limit)
+        ids = [head.conversation_id for head in heads if not is_marked(head.conversation_id)]
+        if ids:
+            yield ids
+        if len(heads) < limit:
             return
-        last = page[-1].position
-    yield from stored.read_log(replace(end, position=max(last, end.position - _LAST)), _LAST)
+        after = heads[-1].conversation_id
 
 
 def readable_from(backend: Backend, stored: Subscription) -> Subscription:
@@ -94,7 +116,7 @@ def files_of(backend: Backend) -> SpoolFiles:
     return EncryptedFiles(backend)
 
 
-def _keys(stored: Backend, keys: str, kek: str) -> SubjectKeys:
+def _keys(stored: Backend, file: Path, kek: str) -> SubjectKeys:
     from onrecord.adapters.encryption.key_encryption import key_encryption_at
     from onrecord.adapters.encryption.sqlite_key_store import open_key_store
     from onrecord.adapters.encryption.subject_keys import SubjectKeys as Of
@@ -102,7 +124,7 @@ def _keys(stored: Backend, keys: str, kek: str) -> SubjectKeys:
     log_id = log_id_of(stored.digest)
     key_encryption = key_encryption_at(kek)
     key_encryption.current()
-    return Of(open_key_store(_file(keys), log_id), key_encryption, log_id, stored.digest)
+    return Of(open_key_store(file, log_id), key_encryption, log_id, stored.digest)
 
 
 def _file(keys: str) -> Path:

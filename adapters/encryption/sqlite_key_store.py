@@ -18,7 +18,13 @@ from onrecord.adapters.encryption.key_store import GenerationClosed
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite.connection import Connections, Row, Session
-from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id, run_steps
+from onrecord.adapters.storage.sqlite.header import (
+    KEYS_FILE,
+    LOG_FILE,
+    VIEWS_FILE,
+    application_id,
+    run_steps,
+)
 from onrecord.adapters.storage.sqlite.held_files import make, must_be_the_only_user
 from onrecord.adapters.storage.sqlite.lock import LockFile, lock_file, refuse_network_filesystem
 from onrecord.domain.encryption.wrapped import (
@@ -39,7 +45,6 @@ from onrecord.domain.errors import (
 
 _DIALECT: Final = "sqlite_keys"
 _SCHEMA: Final = len(load_migrations(_DIALECT))
-_KEYS_FILE: Final = int.from_bytes(b"ONRK", "big")
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -194,7 +199,7 @@ def _must_be_usable(path: Path) -> None:
         raise InvalidInput(
             f"{path} is a log, or its views: keep the keys in another file, at best on another disk"
         )
-    if found != _KEYS_FILE:
+    if found != KEYS_FILE:
         raise ForeignDatabase(f"{path} is not a key store of Onrecord: choose another file")
 
 

@@ -10,7 +10,7 @@ from onrecord.adapters.service.route import Call
 from onrecord.domain.encoding import decode
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import effect_of
-from onrecord.domain.header import SALT_SIZE, header_bytes, parse_header
+from onrecord.domain.header import CODEC, SALT_SIZE, header_bytes, parse_header
 from onrecord.domain.log import Append, NewEvent
 from onrecord.domain.operators import (
     ISSUED,
@@ -90,10 +90,18 @@ def must_be_of_its_tenant(call: Call[Any, Any], append: Append) -> None:
     if not is_begun and _stream_of(call, facts[0]) != append.conversation_id:
         raise Problem(FORBIDDEN, "the operators' stream is of something else than its id")
     for fact in facts:
+        if isinstance(fact, SubjectKeyDestroyed) or _is_of_a_subject(fact):
+            raise Problem(FORBIDDEN, "subjects are erased where the log is")
         conversation_id = getattr(fact, "conversation_id", None)
         owner = None if conversation_id is None else owners.of(conversation_id)
         if operators_of(fact.tenant) != append.tenant or owner not in (None, fact.tenant):
             raise Problem(FORBIDDEN, "the operators of one tenant say nothing of another one")
+
+
+def _is_of_a_subject(fact: OperatorsFact) -> bool:
+    """Whether a fact is of an erasure that destroys a key: only who has the keys knows whose a key is."""
+    of = (fact.subject, fact.key, fact.part_of) if isinstance(fact, ErasureIntended) else ()
+    return any(each is not None for each in of)
 
 
 def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
@@ -130,6 +138,8 @@ def _wrong(append: Append, event: NewEvent) -> str | None:
         header = parse_header(event.header)
     except CorruptRecord:
         return "a header that is none"
+    if header.codec != CODEC or header.key_id is not None:
+        return "a codec or a key that a client does not choose"
     named = (header.event_id, header.tenant, header.conversation_id, header.type)
     if (*named, header.schema_version) != (
         event.event_id,

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from onrecord.adapters.encryption.encrypted_log import stored_of
-from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id
+from onrecord.adapters.encryption.local_keys import PREFIX
+from onrecord.adapters.storage.sqlite.header import KEYS_FILE, LOG_FILE, VIEWS_FILE, application_id
 from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import Backend
+from onrecord.domain.seals.notes import PRIVATE
 
 if TYPE_CHECKING:
     from onrecord.adapters.recording.spool import Spool
@@ -38,8 +40,8 @@ class StoreFiles:
         """Raise InvalidInput for a file of this store, or for the log or the views of another one."""
         if self.has(path):
             raise InvalidInput(f"{path} is a file of the store itself: choose another name")
-        if is_of_a_store(path):
-            raise InvalidInput(f"{path} is a store of Onrecord's: choose another name")
+        if is_of_a_store(path) or _is_secret(path):
+            raise InvalidInput(f"{path} is a store or a key of Onrecord's: choose another name")
 
     def _is_beside(self, target: Path) -> bool:
         if self.database is None or not _is_same(target.parent, self.database.parent):
@@ -74,10 +76,19 @@ def files_of(url: str, backend: Backend, spool: Spool) -> StoreFiles:
 
 
 def is_of_a_store(path: Path) -> bool:
-    """Whether a file is a log of Onrecord's, or the views of one, whichever store's."""
+    """Whether a file is a log of Onrecord's, its views or its keys, whichever store's."""
     try:
-        return path.is_file() and application_id(path) in (LOG_FILE, VIEWS_FILE)
+        return path.is_file() and application_id(path) in (LOG_FILE, VIEWS_FILE, KEYS_FILE)
     except StorageError:
+        return False
+
+
+def _is_secret(path: Path) -> bool:
+    """Whether a file holds a private key, or keys that other keys are under."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16).startswith((PRIVATE.encode(), PREFIX.encode()))
+    except OSError:
         return False
 
 

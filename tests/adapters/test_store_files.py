@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.adapters.encryption.key_file import new_key_file
+from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.store import backend_of, tenancy_of
 from onrecord.adapters.upkeep.files import files_of
 from tests.adapters.cli.command import Command, in_process
@@ -76,7 +78,21 @@ def test_an_export_never_takes_the_place_of_another_store(
     before = other.read_bytes()
     done = command("export", KEY, "-o", str(other), "--force")
     assert (done.code, other.read_bytes()) == (1, before)
-    assert done.err.endswith("other.db is a store of Onrecord's: choose another name\n")
+    assert done.err.endswith("other.db is a store or a key of Onrecord's: choose another name\n")
+
+
+def test_an_export_never_takes_the_place_of_keys(
+    command: Command, database: Path, tmp_path: Path
+) -> None:
+    new_key_file(tmp_path / "kek")
+    make_key_file(tmp_path / "seal.key", "onrecord.log/a")
+    encrypted = f"sqlite:///{tmp_path / 'encrypted.db'}"
+    with onrecord.connect(encrypted, keys=tmp_path / "keys.db", kek=tmp_path / "kek") as store:
+        store.conversation(KEY).user("Hello")
+    for name in ("keys.db", "kek", "seal.key"):
+        before = (tmp_path / name).read_bytes()
+        done = command("export", KEY, "-o", str(tmp_path / name), "--force")
+        assert (done.code, (tmp_path / name).read_bytes()) == (1, before)
 
 
 def test_other_spellings_and_links_of_the_store_are_refused(

@@ -22,6 +22,7 @@ _MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID: Final = slice(68, 72)
 LOG_FILE: Final = int.from_bytes(b"ONRC", "big")
 VIEWS_FILE: Final = int.from_bytes(b"ONRV", "big")
+KEYS_FILE: Final = int.from_bytes(b"ONRK", "big")
 _FLAGS: Final = [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0]
 
 

@@ -116,6 +116,38 @@ def test_a_log_that_has_events_in_clear_is_not_encrypted_from_here_on(url: str) 
         onrecord.connect(url)
 
 
+def test_one_event_in_clear_does_not_make_an_encrypted_log_clear(store: Store, url: str) -> None:
+    talk(store)
+    stored = stored_of(backend_of(store))
+    stored.append([appending(uuid4(), started(), prompt("Hello"), tenant=TENANT)])
+    with onrecord.connect(url) as again:
+        assert CANARY in [turn.text for turn in again.get("support/4711").history()]
+
+
+def test_a_log_is_known_as_encrypted_amid_many_events_of_operators(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with onrecord.connect(url, access_log="on") as store:
+        for number in range(30):
+            store.access.record("case console", which=None, actor="eve", entries=number)
+        talk(store)
+        for number in range(30):
+            store.access.record("case console", which=None, actor="eve", entries=number)
+    monkeypatch.delenv("ONRECORD_KEYS")
+    monkeypatch.delenv("ONRECORD_KEK")
+    with onrecord.connect(url) as locked, pytest.raises(StorageUnavailable, match="is encrypted"):
+        locked.conversation("another").user("Hello")
+
+
+def test_a_key_store_that_is_missing_is_not_made_for_an_encrypted_log(
+    store: Store, url: str, tmp_path: Path
+) -> None:
+    talk(store)
+    with pytest.raises(StorageUnavailable, match="there is no key store at"):
+        onrecord.connect(url, keys=tmp_path / "mistyped.db")
+    assert not (tmp_path / "mistyped.db").exists()
+
+
 def test_keys_are_never_kept_in_the_log_itself(url: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="is a log"):
         onrecord.connect(url, keys=tmp_path / "log.db")

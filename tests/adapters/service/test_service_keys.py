@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -11,12 +11,17 @@ import pytest
 
 import onrecord
 from onrecord.adapters.service import keyring
+from onrecord.adapters.storage.eventsourcing.operators import Operators
+from onrecord.adapters.storage.http.http import open_http
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.keys import issue_key, revoke_key, service_keys
+from onrecord.domain.erasure.targets import ErasureTarget
+from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import Backend
 from onrecord.domain.operators import operators_of
 from tests.adapters.service.served import served
 from tests.adapters.service.test_tails import tail
+from tests.factories import appending, drafted, prompt
 from tests.patience import until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -118,3 +123,26 @@ def test_a_tail_of_a_revoked_key_gets_nothing_more(
             later = {"text": "Nobody may read this."}
             assert service.ask("POST", f"{PATH}/prompts", later, key=writer.token).status == 201
             assert not [line for line in followed.lines() if "Nobody" in line]
+
+
+def test_an_operator_destroys_no_key_of_subjects_over_http(url: str) -> None:
+    with beside(url) as log:
+        key = issue_key(log, TENANT, "operator", actor="ana", role="operate")
+    of_subject = ErasureTarget(subject="a" * 32, key="b" * 32, rule="none")
+    with served(url) as service, closing(open_http(service.url, key.token)) as away:
+        operators = Operators(away, TENANT)
+        with pytest.raises(OnrecordError, match="subjects are erased where the log is"):
+            operators.destroy_key("b" * 32, UUID(int=9), "mallory")
+        with pytest.raises(OnrecordError, match="subjects are erased where the log is"):
+            operators.intend(UUID(int=8), "mallory", "none", of=of_subject)
+
+
+def test_a_client_chooses_no_codec_and_no_key_of_an_event(url: str) -> None:
+    with beside(url) as log:
+        key = issue_key(log, TENANT, "writer", actor="ana")
+    event = drafted(prompt(), conversation := UUID(int=7), tenant=TENANT)
+    header = event.header.replace(b'"codec":"json"', b'"codec":"plain"')
+    with served(url) as service, closing(open_http(service.url, key.token)) as away:
+        with pytest.raises(OnrecordError, match="a codec or a key"):
+            away.append([appending(conversation, event._replace(header=header), tenant=TENANT)])
+        assert away.head(conversation).version == 0
