@@ -324,6 +324,7 @@ DECLARE
     as_what text;               -- the caller was let in
     is_operators boolean;       -- it is for an operators' stream
     is_new boolean;             -- the conversation has not begun
+    destroyed bigint;           -- which key of a first event is, from 0
     before bigint;              -- the position behind which a request is recorded
     since integer;
     opens boolean;
@@ -495,13 +496,13 @@ BEGIN
                 END IF;
                 -- As domain/erasure/destroyed.py has it.
                 IF is_new AND NOT is_operators AND position('"key":"'::bytea IN added.header) > 0 THEN
-                    first_version := {log}.destroyed_key(
+                    destroyed := {log}.destroyed_key(
                         cohort.shard, asked.tenant, added.header, heads);
-                    IF first_version IS NOT NULL THEN
+                    IF destroyed IS NOT NULL THEN
                         verdict := 'destroyed';
+                        first_version := destroyed;
                         EXIT;
                     END IF;
-                    first_version := head.version + 1;
                 END IF;
                 is_new := false;
                 tail.position := tail.position + 1;
