@@ -6,7 +6,7 @@ import threading
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.scratch import write_in_memory
+from tests.memory_folder import write_in_memory
 from tests.search import WHOLE, is_drawn, is_whole
 
 write_in_memory()

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A tiles is what reads the tiles of a folder.
+// tiles reads the tiles of a folder.
 type tiles string
 
 func (folder tiles) Height() int { return 8 }
