@@ -27,44 +27,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
-from onrecord.domain.marks.marked_ids import (
-    RETENTION_MARK,
-    access_id,
-    day_of,
-    destroyed_key_id,
-    erasure_id,
-    hold_id,
-    is_access,
-    is_destroyed_key,
-    is_erasure,
-    is_hold,
-    is_key,
-    is_marked,
-    is_retention,
-    key_id,
-    marked,
-    operators_of,
-    stream_kind,
-)
-
-__all__ = [
-    "access_id",
-    "day_of",
-    "destroyed_key_id",
-    "erasure_id",
-    "hold_id",
-    "is_access",
-    "is_destroyed_key",
-    "is_erasure",
-    "is_hold",
-    "is_key",
-    "is_marked",
-    "is_retention",
-    "key_id",
-    "operators_of",
-    "stream_kind",
-]
-"""What stands elsewhere; the rest is below."""
+from onrecord.domain.marks.marked_ids import RETENTION_MARK, is_marked, marked
 
 LAST_MOMENT: Final = 253_402_300_799_999_999
 """In microseconds since 1970-01-01 UTC: of the year 9999, beyond which Python knows no time."""

@@ -23,20 +23,17 @@ from onrecord.domain import content, encoding, events, header, jsontext, tools
 from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised
 from onrecord.domain.encryption.subjects import subject_id
 from onrecord.domain.errors import MalformedJson
-from onrecord.domain.new_events import Stamp, draft
-from onrecord.domain.operators import (
-    SHAPES,
+from onrecord.domain.marks.marked_ids import (
     access_id,
     day_of,
-    decode_fact,
     destroyed_key_id,
-    encode_fact,
     erasure_id,
     hold_id,
     key_id,
     operators_of,
-    retention_id,
 )
+from onrecord.domain.new_events import Stamp, draft
+from onrecord.domain.operators import SHAPES, decode_fact, encode_fact, retention_id
 from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,

@@ -18,7 +18,7 @@ from onrecord.adapters.service.problems import (
     Problem,
 )
 from onrecord.adapters.storage.steps import Steps
-from onrecord.domain.operators import is_marked
+from onrecord.domain.marks.marked_ids import is_marked
 
 TENANT: Final = "onrecord-tenant"
 """The header by which a key for all tenants names one."""

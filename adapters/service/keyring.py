@@ -17,14 +17,8 @@ from onrecord.adapters.storage.steps import beside_loop
 from onrecord.adapters.upkeep.keys import moment, new_request, parsed
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageError
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import (
-    USED,
-    KeyIssued,
-    KeyUsed,
-    decode_fact,
-    is_key,
-    key_id,
-)
+from onrecord.domain.marks.marked_ids import is_key, key_id
+from onrecord.domain.operators import USED, KeyIssued, KeyUsed, decode_fact
 from onrecord.projections.history.key_records import is_expired, issued_key
 
 logger = logging.getLogger("onrecord")

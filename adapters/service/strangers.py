@@ -12,6 +12,15 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import CODEC, SALT_SIZE, header_bytes, parse_header
 from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.marks.marked_ids import (
+    access_id,
+    day_of,
+    destroyed_key_id,
+    erasure_id,
+    hold_id,
+    is_marked,
+    operators_of,
+)
 from onrecord.domain.operators import (
     ISSUED,
     REVOKED,
@@ -23,14 +32,7 @@ from onrecord.domain.operators import (
     OperatorsFact,
     RetentionSet,
     SubjectKeyDestroyed,
-    access_id,
-    day_of,
     decode_fact,
-    destroyed_key_id,
-    erasure_id,
-    hold_id,
-    is_marked,
-    operators_of,
     retention_id,
 )
 

@@ -32,7 +32,8 @@ from onrecord.domain.log import (
     Recorded,
     RecordedEvent,
 )
-from onrecord.domain.operators import destroyed_key_id, is_apart, is_operators, operators_of
+from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
+from onrecord.domain.operators import is_apart, is_operators
 
 KEPT_FOR_OPERATORS: Final = (
     "such ids and events are kept for what operators do to the store: give the conversation another "

@@ -21,7 +21,7 @@ from onrecord.domain.encryption.subjects import Subject, subject_id
 from onrecord.domain.erasure.targets import ErasureTarget, SubjectOutcome
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import operators_of
+from onrecord.domain.marks.marked_ids import operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:

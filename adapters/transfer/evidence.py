@@ -33,7 +33,8 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import COMPLETED, erasure_id
+from onrecord.domain.marks.marked_ids import erasure_id
+from onrecord.domain.operators import COMPLETED
 from onrecord.domain.seals.notes import parse_note
 from onrecord.projections.matching.template import RequestReplay, sent_in
 

@@ -24,7 +24,8 @@ from onrecord.domain.events import ConversationStarted
 from onrecord.domain.header import SALT_SIZE, body_digest, leaf, parse_header, recorded_header
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.operators import is_marked, is_operators
+from onrecord.domain.marks.marked_ids import is_marked
+from onrecord.domain.operators import is_operators
 
 # The members of a line of an export, each taken only if it is of its kind.
 #

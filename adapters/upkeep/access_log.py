@@ -22,14 +22,9 @@ from onrecord.adapters.recording.actor_names import ActorNames
 from onrecord.domain.errors import CorruptRecord, OnrecordError, StorageReadOnly
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, Recorded
+from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
-from onrecord.domain.operators import (
-    AccessCounted,
-    AccessFact,
-    access_id,
-    day_of,
-    operators_of,
-)
+from onrecord.domain.operators import AccessCounted, AccessFact
 from onrecord.projections.access.access_records import AccessEntry, access_entry
 
 logger = logging.getLogger("onrecord")

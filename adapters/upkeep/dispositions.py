@@ -20,7 +20,8 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.header import microseconds_of
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import is_retention, operators_of, retention_id
+from onrecord.domain.marks.marked_ids import is_retention, operators_of
+from onrecord.domain.operators import retention_id
 from onrecord.projections.retention.hold_records import HoldEntry
 from onrecord.projections.retention.retention_records import (
     RetentionEntry,

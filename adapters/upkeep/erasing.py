@@ -29,7 +29,7 @@ from onrecord.domain.errors import (
     StorageReadOnly,
 )
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import erasure_id, is_erasure, operators_of
+from onrecord.domain.marks.marked_ids import erasure_id, is_erasure, operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:

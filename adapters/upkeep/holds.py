@@ -10,7 +10,7 @@ from uuid import UUID
 from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.domain.errors import ConversationOnHold, CorruptRecord
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import hold_id, is_hold, operators_of
+from onrecord.domain.marks.marked_ids import hold_id, is_hold, operators_of
 from onrecord.projections.retention.hold_records import HoldEntry, hold_entry
 
 logger = logging.getLogger("onrecord")

@@ -23,17 +23,9 @@ from onrecord.domain.admission import Refused
 from onrecord.domain.errors import CorruptRecord, InvalidContent, InvalidInput, StorageReadOnly
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, Recorded
+from onrecord.domain.marks.marked_ids import is_key, key_id, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
-from onrecord.domain.operators import (
-    LAST_MOMENT,
-    KeyFact,
-    KeyIssued,
-    KeyRevoked,
-    KeyRole,
-    is_key,
-    key_id,
-    operators_of,
-)
+from onrecord.domain.operators import LAST_MOMENT, KeyFact, KeyIssued, KeyRevoked, KeyRole
 from onrecord.projections.history.key_records import KeyEntry, key_entry
 
 logger = logging.getLogger("onrecord")

@@ -27,7 +27,8 @@ from onrecord.adapters.upkeep.known_forks import KnownForks
 from onrecord.domain.errors import ConversationOnHold, CorruptRecord, InvalidInput
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import RetentionClass, operators_of
+from onrecord.domain.marks.marked_ids import operators_of
+from onrecord.domain.operators import RetentionClass
 from onrecord.projections.retention.hold_records import HoldEntry, hold_entry
 from onrecord.projections.retention.retention_records import RetentionEntry
 

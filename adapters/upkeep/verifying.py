@@ -33,7 +33,7 @@ from onrecord.domain.inventory import (
     StoredSnapshot,
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.domain.operators import is_erasure, stream_kind
+from onrecord.domain.marks.marked_ids import is_erasure, stream_kind
 from onrecord.domain.seals.checkpoint import log_id_of
 from onrecord.domain.seals.merkle import EMPTY, Root, Tree
 from onrecord.domain.seals.tiles import TileWriter, no_tile

@@ -13,15 +13,8 @@ from uuid import UUID
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import parse_header, time_of
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.operators import (
-    AccessCounted,
-    AccessFact,
-    AccessRead,
-    access_id,
-    day_of,
-    decode_fact,
-    operators_of,
-)
+from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
+from onrecord.domain.operators import AccessCounted, AccessFact, AccessRead, decode_fact
 
 
 @dataclass(frozen=True, slots=True)

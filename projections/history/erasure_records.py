@@ -11,15 +11,13 @@ from uuid import UUID
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.marks.marked_ids import destroyed_key_id, erasure_id, operators_of
 from onrecord.domain.operators import (
     ErasureCompleted,
     ErasureIntended,
     ErasureRefused,
     SubjectKeyDestroyed,
     decode_fact,
-    destroyed_key_id,
-    erasure_id,
-    operators_of,
 )
 from onrecord.projections.retention.operators_streams import is_foreign
 

@@ -16,15 +16,8 @@ from uuid import UUID
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.operators import (
-    KeyFact,
-    KeyIssued,
-    KeyRevoked,
-    KeyUsed,
-    decode_fact,
-    key_id,
-    operators_of,
-)
+from onrecord.domain.marks.marked_ids import key_id, operators_of
+from onrecord.domain.operators import KeyFact, KeyIssued, KeyRevoked, KeyUsed, decode_fact
 
 Keyed = Callable[[str], bytes]
 """The keyed digest of a log."""

@@ -14,7 +14,8 @@ from uuid import UUID
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.operators import HoldLifted, HoldPlaced, decode_fact, hold_id, operators_of
+from onrecord.domain.marks.marked_ids import hold_id, operators_of
+from onrecord.domain.operators import HoldLifted, HoldPlaced, decode_fact
 from onrecord.projections.retention.operators_streams import is_foreign
 
 

@@ -17,12 +17,12 @@ from onrecord.domain.errors import CorruptRecord, counted
 from onrecord.domain.events import AnnotationAdded, ContentRedacted
 from onrecord.domain.header import microseconds_of, time_of
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.marks.marked_ids import operators_of
 from onrecord.domain.operators import (
     RetentionClass,
     RetentionCleared,
     RetentionSet,
     decode_fact,
-    operators_of,
     retention_id,
 )
 from onrecord.projections.retention.operators_streams import is_foreign

@@ -19,14 +19,14 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.new_events import blobs_of
-from onrecord.domain.operators import (
+from onrecord.domain.marks.marked_ids import (
     is_access,
     is_destroyed_key,
     is_hold,
     is_retention,
     stream_kind,
 )
+from onrecord.domain.new_events import blobs_of
 from onrecord.projections.access.access_records import access_fact
 from onrecord.projections.history.erasure_records import ErasureEntry, must_be_a_destroyed_key
 from onrecord.projections.history.key_records import must_be_in_order

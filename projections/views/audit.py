@@ -20,6 +20,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.marks.marked_ids import is_access, is_key, operators_of
 from onrecord.domain.operators import (
     CLEARED,
     LIFTED,
@@ -41,10 +42,7 @@ from onrecord.domain.operators import (
     RetentionSet,
     SubjectKeyDestroyed,
     decode_fact,
-    is_access,
-    is_key,
     is_operators,
-    operators_of,
 )
 from onrecord.projections.views.audit_facts import (
     NOT_TOLD,

@@ -15,7 +15,8 @@ from pydantic_core import from_json
 from onrecord.domain.encoding import NAMES
 from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.operators import COMPLETED, SHAPES, ErasureCompleted, decode_fact, is_marked
+from onrecord.domain.marks.marked_ids import is_marked
+from onrecord.domain.operators import COMPLETED, SHAPES, ErasureCompleted, decode_fact
 from onrecord.projections.views.projection import (
     EventSink,
     NativeProjection,

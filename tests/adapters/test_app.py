@@ -14,7 +14,8 @@ from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendReco
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import StorageUnavailable
-from onrecord.domain.operators import INTENDED, erasure_id, operators_of
+from onrecord.domain.marks.marked_ids import erasure_id, operators_of
+from onrecord.domain.operators import INTENDED
 
 
 def test_a_store_with_a_damaged_erasure_opens(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from onrecord.adapters.upkeep.keys import NewKey, issue_key, parsed
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import key_id
+from onrecord.domain.marks.marked_ids import key_id
 from tests.factories import TENANT
 
 

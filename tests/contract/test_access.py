@@ -16,7 +16,8 @@ from onrecord.adapters.upkeep import access_log
 from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts
 from onrecord.domain.errors import InvalidInput, StorageFull, StorageUnavailable
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import AccessCounted, AccessFact, access_id
+from onrecord.domain.marks.marked_ids import access_id
+from onrecord.domain.operators import AccessCounted, AccessFact
 from tests.contract.places import WHERE_THE_LOG_IS, prepared
 from tests.factories import BECAUSE, TENANT
 

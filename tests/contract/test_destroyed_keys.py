@@ -15,13 +15,8 @@ from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
 from onrecord.domain.head import Effect
 from onrecord.domain.header import SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Backend, NewEvent, Recorded
-from onrecord.domain.operators import (
-    DESTROYED,
-    SubjectKeyDestroyed,
-    destroyed_key_id,
-    encode_fact,
-    operators_of,
-)
+from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
+from onrecord.domain.operators import DESTROYED, SubjectKeyDestroyed, encode_fact
 from tests.factories import TENANT
 from tests.patience import PATIENCE
 

@@ -19,7 +19,7 @@ from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.errors import ConversationOnHold, InvalidInput
 from onrecord.domain.log import Backend, Recorded
-from onrecord.domain.operators import destroyed_key_id, operators_of
+from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import WHERE_THE_LOG_IS, prepared
 from tests.factories import TENANT, appending, prompt, started

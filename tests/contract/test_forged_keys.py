@@ -22,6 +22,7 @@ from onrecord.adapters.upkeep.keys import (
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.domain.head import Effect
 from onrecord.domain.log import Backend, Recorded
+from onrecord.domain.marks.marked_ids import operators_of
 from onrecord.domain.operators import (
     ISSUED,
     REVOKED,
@@ -31,7 +32,6 @@ from onrecord.domain.operators import (
     KeyUsed,
     OperatorsFact,
     encode_fact,
-    operators_of,
 )
 from tests.contract.keys import fitting, issued
 from tests.contract.places import DURABLE, WHERE_THE_LOG_IS, Place, prepared

@@ -14,7 +14,7 @@ from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store, backend_of, erase_in
 from onrecord.domain.errors import ConversationNotFound, ConversationOnHold, InvalidInput
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import hold_id
+from onrecord.domain.marks.marked_ids import hold_id
 from tests.contract.http_places import HTTP_PLACES
 from tests.contract.places import WHERE_THE_LOG_IS, MemoryPlace, Place
 from tests.factories import BECAUSE, TENANT

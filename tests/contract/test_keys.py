@@ -23,17 +23,8 @@ from onrecord.adapters.upkeep.keys import (
 )
 from onrecord.domain.errors import InvalidContent, InvalidInput, StorageUnavailable
 from onrecord.domain.log import Backend, Conflict
-from onrecord.domain.operators import (
-    ISSUED,
-    REVOKED,
-    USED,
-    KeyRole,
-    KeyUsed,
-    encode_fact,
-    is_key,
-    is_marked,
-    operators_of,
-)
+from onrecord.domain.marks.marked_ids import is_key, is_marked, operators_of
+from onrecord.domain.operators import ISSUED, REVOKED, USED, KeyRole, KeyUsed, encode_fact
 from tests.contract.keys import fitting, issued
 from tests.contract.places import WHERE_THE_LOG_IS, Place, prepared
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event

@@ -17,6 +17,7 @@ from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import import_file
 from onrecord.domain.errors import InvalidExport, StorageReadOnly
 from onrecord.domain.log import Append, Backend, NewEvent
+from onrecord.domain.marks.marked_ids import erasure_id, operators_of
 from onrecord.domain.operators import (
     COMPLETED,
     INTENDED,
@@ -24,8 +25,6 @@ from onrecord.domain.operators import (
     ErasureFact,
     ErasureIntended,
     encode_fact,
-    erasure_id,
-    operators_of,
 )
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, drafted, raw_event, started
 

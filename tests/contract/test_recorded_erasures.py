@@ -26,7 +26,8 @@ from onrecord.domain.errors import (
     StorageReadOnly,
 )
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import INTENDED, erasure_id, operators_of
+from onrecord.domain.marks.marked_ids import erasure_id, operators_of
+from onrecord.domain.operators import INTENDED
 from tests.contract.places import MemoryPlace, Place
 from tests.factories import BECAUSE, TENANT
 from tests.patience import PATIENCE

@@ -11,13 +11,8 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.store import Store
 from onrecord.domain.head import Effect
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import (
-    INTENDED,
-    ErasureIntended,
-    encode_fact,
-    erasure_id,
-    operators_of,
-)
+from onrecord.domain.marks.marked_ids import erasure_id, operators_of
+from onrecord.domain.operators import INTENDED, ErasureIntended, encode_fact
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
 
 KEY = "support/4711"

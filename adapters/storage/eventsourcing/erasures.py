@@ -9,7 +9,7 @@ from eventsourcing.domain import Aggregate, event
 
 from onrecord.domain.erasure.targets import NO_SUBJECT, SubjectOutcome
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.operators import destroyed_key_id, erasure_id
+from onrecord.domain.marks.marked_ids import destroyed_key_id, erasure_id
 
 
 class Erasure(Aggregate):

@@ -26,6 +26,13 @@ from onrecord.domain.erasure.targets import (
 )
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageReadOnly
 from onrecord.domain.log import Append, Backend
+from onrecord.domain.marks.marked_ids import (
+    destroyed_key_id,
+    erasure_id,
+    hold_id,
+    is_hold,
+    operators_of,
+)
 from onrecord.domain.operators import (
     CLEARED,
     COMPLETED,
@@ -39,12 +46,7 @@ from onrecord.domain.operators import (
     SHAPES,
     RetentionClass,
     decode_fact,
-    destroyed_key_id,
     encode_fact,
-    erasure_id,
-    hold_id,
-    is_hold,
-    operators_of,
     retention_id,
 )
 from onrecord.projections.history.erasure_records import erasure_entry

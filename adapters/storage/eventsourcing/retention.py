@@ -8,7 +8,8 @@ from uuid import UUID
 from eventsourcing.domain import Aggregate, event
 
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.operators import LONGEST_RETENTION, RetentionClass, hold_id
+from onrecord.domain.marks.marked_ids import hold_id
+from onrecord.domain.operators import LONGEST_RETENTION, RetentionClass
 
 
 class Hold(Aggregate):

@@ -14,14 +14,9 @@ from onrecord.adapters.terminal.reads import CONVERSATION_COMMANDS, PAGE_COMMAND
 from onrecord.adapters.upkeep.access_log import AccessLog, now
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.log import Append
+from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
-from onrecord.domain.operators import (
-    AccessFact,
-    AccessRead,
-    access_id,
-    day_of,
-    operators_of,
-)
+from onrecord.domain.operators import AccessFact, AccessRead
 from tests.adapters.cli.command import Command, in_process, url_of
 from tests.adapters.cli.test_cli_controls import names_of_commands
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.domain.operators import erasure_id
+from onrecord.domain.marks.marked_ids import erasure_id
 from tests.adapters.cli.command import Command, in_process, run, url_of
 from tests.adapters.histories.kept_histories import CHAT, written
 from tests.factories import TENANT

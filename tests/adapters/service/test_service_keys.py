@@ -18,7 +18,7 @@ from onrecord.adapters.upkeep.keys import issue_key, revoke_key, service_keys
 from onrecord.domain.erasure.targets import ErasureTarget
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import Backend
-from onrecord.domain.operators import operators_of
+from onrecord.domain.marks.marked_ids import operators_of
 from tests.adapters.service.served import served
 from tests.adapters.service.test_tails import tail
 from tests.factories import appending, drafted, prompt

@@ -15,7 +15,7 @@ import onrecord
 from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.domain.actors import actor_id
 from onrecord.domain.content import Blob
-from onrecord.domain.operators import operators_of
+from onrecord.domain.marks.marked_ids import operators_of
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.views.workers import caught_up
 from tests.factories import BECAUSE, TENANT, answer, prompt, tool_call

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from onrecord.adapters.subjects.certificate import certificate
 from onrecord.adapters.terminal.certificates import certificate_lines
-from onrecord.domain.operators import ErasureCompleted, ErasureIntended, erasure_id
+from onrecord.domain.marks.marked_ids import erasure_id
+from onrecord.domain.operators import ErasureCompleted, ErasureIntended
 from onrecord.projections.history.erasure_records import ErasureEntry
 from tests.factories import TENANT
 

@@ -13,7 +13,7 @@ from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer.evidence import Scope
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.operators import erasure_id
+from onrecord.domain.marks.marked_ids import erasure_id
 from onrecord.domain.seals.notes import parse_note
 from onrecord_verify import LONGEST_LINE, NotProved, findings, verified
 from tests.adapters.transfer.bundles import (

@@ -14,13 +14,8 @@ from onrecord.adapters.storage.eventsourcing.operators import Operators, Operato
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
-from onrecord.domain.operators import (
-    ErasureCompleted,
-    ErasureIntended,
-    OperatorsFact,
-    decode_fact,
-    erasure_id,
-)
+from onrecord.domain.marks.marked_ids import erasure_id
+from onrecord.domain.operators import ErasureCompleted, ErasureIntended, OperatorsFact, decode_fact
 from tests.factories import TENANT
 
 ERASED = UUID("018f0000-0000-7000-8000-000000000009")

@@ -11,6 +11,7 @@ from onrecord.adapters.storage.eventsourcing.operators import Operators, Operato
 from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import InvalidInput
+from onrecord.domain.marks.marked_ids import hold_id
 from onrecord.domain.operators import (
     HoldLifted,
     HoldPlaced,
@@ -18,7 +19,6 @@ from onrecord.domain.operators import (
     RetentionClass,
     RetentionSet,
     decode_fact,
-    hold_id,
     retention_id,
 )
 from tests.factories import TENANT

@@ -26,7 +26,8 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.head import Effect, Head
 from onrecord.domain.log import Append, NewEvent, Recorded
-from onrecord.domain.operators import operators_of, retention_id
+from onrecord.domain.marks.marked_ids import operators_of
+from onrecord.domain.operators import retention_id
 from tests.adapters.service.keys import OTHER, TENANT
 from tests.adapters.service.served import Served, served
 from tests.factories import appending, drafted, prompt, raw_event, started

@@ -22,6 +22,7 @@ from onrecord.adapters.upkeep.keys import (
 from onrecord.domain.errors import InvalidInput, StorageReadOnly
 from onrecord.domain.head import Effect
 from onrecord.domain.log import Append, Recorded
+from onrecord.domain.marks.marked_ids import erasure_id, operators_of
 from onrecord.domain.operators import (
     COMPLETED,
     INTENDED,
@@ -32,8 +33,6 @@ from onrecord.domain.operators import (
     KeyRevoked,
     KeyUsed,
     encode_fact,
-    erasure_id,
-    operators_of,
 )
 from tests.adapters.storage.postgres.roles import ROLE
 from tests.adapters.storage.postgres.test_postgres import as_role

@@ -17,16 +17,9 @@ from onrecord.adapters.upkeep.access_log import now
 from onrecord.domain.errors import StorageError, StorageReadOnly
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, NewEvent, Recorded
+from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
-from onrecord.domain.operators import (
-    AccessCounted,
-    AccessFact,
-    AccessRead,
-    KeyUsed,
-    access_id,
-    day_of,
-    operators_of,
-)
+from onrecord.domain.operators import AccessCounted, AccessFact, AccessRead, KeyUsed
 from tests.adapters.storage.postgres.roles import ROLE
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event

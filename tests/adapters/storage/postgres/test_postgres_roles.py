@@ -14,7 +14,8 @@ from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
 from onrecord.domain.log import Append, Recorded
-from onrecord.domain.operators import INTENDED, erasure_id, is_key, is_marked, operators_of
+from onrecord.domain.marks.marked_ids import erasure_id, is_key, is_marked, operators_of
+from onrecord.domain.operators import INTENDED
 from tests.adapters.storage.postgres.roles import ROLE, admit
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
