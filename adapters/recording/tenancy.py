@@ -113,7 +113,7 @@ class Tenancy:
 
 
 def subjects_given(backend: Backend, names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of subjects; InvalidInput where they are none, or the store is not encrypted."""
+    """Return names of subjects; InvalidInput where they are none, or the log is not encrypted here."""
     subjects = (names,) if isinstance(names, str) else tuple(names)
     if not subjects:
         return ()
@@ -123,7 +123,8 @@ def subjects_given(backend: Backend, names: Iterable[str]) -> tuple[str, ...]:
 
     if not isinstance(backend, EncryptedLog):
         raise InvalidInput(
-            "subjects have keys in an encrypted store alone: set $ONRECORD_KEYS, or name none"
+            "subjects have keys in an encrypted store alone, and are named where its log is: connect "
+            "to that by its own URL, with its keys, or name none"
         )
     for name in subjects:
         text_given("a subject", name)

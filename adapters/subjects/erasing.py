@@ -108,11 +108,14 @@ class SubjectErasing:
 def subject_erasing(erasing: Erasing) -> SubjectErasing:
     """Return what erases subjects where something erases conversations.
 
-    InvalidInput where the log is not encrypted, StorageUnavailable where its keys are not named.
+    InvalidInput where the log is not encrypted here, StorageUnavailable where its keys are not named.
     """
     log = erasing.backend
     if not isinstance(log, EncryptedLog):
-        raise InvalidInput("the store is not encrypted: it knows no subjects, only conversations")
+        raise InvalidInput(
+            "no subjects are known here: the store is not encrypted, or its log is behind a service. "
+            "Connect to an encrypted log by its own URL, with its keys"
+        )
     if log.keys is None:
         raise StorageUnavailable(LOCKED)
     return SubjectErasing(log.stored, erasing.tenant, erasing, log.keys)

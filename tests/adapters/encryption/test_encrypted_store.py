@@ -26,7 +26,7 @@ from tests import postgres_server as postgres
 from tests.adapters.storage.eventsourcing.refunds import Refund, Refunds, environment
 from tests.adapters.transfer.bundles import check, sealed_store
 from tests.adapters.transfer.bundles import talk as told
-from tests.contract.http_places import HttpPlace, server
+from tests.contract.http_places import KEY, HttpPlace, server
 from tests.factories import TENANT, appending, drafted, prompt, started
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS
@@ -225,6 +225,16 @@ def test_clients_of_a_service_use_it_without_keys(
         assert backend.head(conversation).version == 2
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+    place.remove()
+
+
+def test_subjects_are_named_where_the_log_is(url: str) -> None:
+    place = HttpPlace(server().serve(url))
+    with onrecord.connect(place.url, key=KEY, keys="", kek="") as client:
+        with pytest.raises(InvalidInput, match="by its own URL"):
+            client.conversation("a", subjects=["ana"])
+        with pytest.raises(InvalidInput, match="by its own URL"):
+            client.subjects.conversations("ana")
     place.remove()
 
 
