@@ -8,9 +8,10 @@ from uuid import UUID
 from onrecord.adapters.service.problems import FORBIDDEN, Problem
 from onrecord.adapters.service.route import Call
 from onrecord.domain.encoding import decode
+from onrecord.domain.encryption.bodies import is_clear, key_name_in
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import effect_of
-from onrecord.domain.header import CODEC, SALT_SIZE, header_bytes, parse_header
+from onrecord.domain.header import SALT_SIZE, header_bytes, parse_header
 from onrecord.domain.log import Append, NewEvent
 from onrecord.domain.marks.marked_ids import (
     access_id,
@@ -124,6 +125,17 @@ def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
             return None
 
 
+def must_be_in_clear(append: Append) -> None:
+    """Raise InvalidInput where a client says that its event is encrypted, or not JSON, whoever asks.
+
+    The store encrypts what is appended to it. By the key that a header names, somebody else's
+    conversations are found and erased.
+    """
+    for ordinal, event in enumerate(append.events):
+        if key_name_in(event.header) is not None or not is_clear(event.header):
+            raise InvalidInput(f"event {ordinal} of an append has a codec or a key of the client's")
+
+
 def must_be_whole(append: Append) -> None:
     """Raise InvalidInput where an event is not what its header, its name and its effect say.
 
@@ -140,8 +152,6 @@ def _wrong(append: Append, event: NewEvent) -> str | None:
         header = parse_header(event.header)
     except CorruptRecord:
         return "a header that is none"
-    if header.codec != CODEC or header.key_id is not None:
-        return "a codec or a key that a client does not choose"
     named = (header.event_id, header.tenant, header.conversation_id, header.type)
     if (*named, header.schema_version) != (
         event.event_id,

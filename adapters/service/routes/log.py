@@ -19,6 +19,7 @@ from onrecord.adapters.service.routes.log_paths import LOG, OF_ONE, conversation
 from onrecord.adapters.service.strangers import (
     is_visible,
     must_act_for,
+    must_be_in_clear,
     must_be_of_its_tenant,
     must_be_whole,
     must_make_no_keys,
@@ -165,6 +166,7 @@ async def append(call: Call[Empty, AppendsForm]) -> Response:
     for each in appends:
         must_act_for(call, each.tenant)
         must_make_no_keys(each)
+        must_be_in_clear(each)
         if not call.access.all_tenants:
             must_be_whole(each)
 

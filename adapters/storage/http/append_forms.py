@@ -21,7 +21,6 @@ from onrecord.adapters.storage.http.forms import (
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob
-from onrecord.domain.encryption.bodies import key_name_in
 from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.head import Effect, Pointer
 from onrecord.domain.log import (
@@ -190,8 +189,6 @@ def _new_event_form(event: NewEvent) -> NewEventForm:
 
 
 def _new_event(form: NewEventForm) -> NewEvent:
-    if key_name_in(form.header) is not None:
-        raise ValueError("an event is encrypted by the store that it is for")
     effect = form.effect
     return NewEvent(
         form.event_id,
