@@ -60,8 +60,8 @@ class KeyStore(Protocol):
         """Take no more keys under a generation."""
         ...
 
-    def note_retired(self, name: str, at: int) -> None:
-        """Note that a closed generation is gone."""
+    def note_retired(self, name: str, at: int, undoable_until: int | None) -> None:
+        """Note that a closed generation is gone, and until when that can be undone; the first note counts."""
         ...
 
     def scrub(self) -> None:

@@ -134,8 +134,8 @@ class SqliteKeyStore:
         with self._connections.borrowed() as session:
             rows = session.all("generations")
         return [
-            Generation(name, keys, destroyed, bool(is_closed), bool(is_retired))
-            for name, keys, destroyed, is_closed, is_retired in rows
+            Generation(name, keys, destroyed, bool(is_closed), bool(is_retired), until)
+            for name, keys, destroyed, is_closed, is_retired, until in rows
         ]
 
     def close_generation(self, name: str) -> None:
@@ -144,10 +144,10 @@ class SqliteKeyStore:
             session.run("know_generation", name)
             session.run("close_generation", name)
 
-    def note_retired(self, name: str, at: int) -> None:
+    def note_retired(self, name: str, at: int, undoable_until: int | None) -> None:
         """Note that a closed generation is gone."""
         with self._writing() as session:
-            session.run("note_retired", at, name)
+            session.run("note_retired", at, undoable_until, name)
 
     def scrub(self) -> None:
         """Write file and write-ahead log anew, if they may hold what was destroyed or replaced."""

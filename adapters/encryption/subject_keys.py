@@ -13,7 +13,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
@@ -153,16 +152,10 @@ class SubjectKeys:
         return destroyed
 
     def retired_before(self) -> KeyErasure:
-        """Return what earlier calls of `finish` retired, as far as keys were destroyed under it.
-
-        One whose key-encryption key says nothing of it any more cannot be brought back.
-        """
-        names = [one.name for one in self._store.generations() if one.is_retired and one.destroyed]
-        undoable: list[int] = []
-        for name in names:
-            with suppress(StorageUnavailable):
-                undoable += filter(None, (self._key_encryption.retire(name),))
-        return KeyErasure((), 0, tuple(names), max(undoable, default=None))
+        """Return what earlier calls of `finish` retired, as far as keys were destroyed under it."""
+        gone = [one for one in self._store.generations() if one.is_retired and one.destroyed]
+        undoable = (one.undoable_until for one in gone if one.undoable_until is not None)
+        return KeyErasure((), 0, tuple(one.name for one in gone), max(undoable, default=None))
 
     def rotate(self) -> KeyErasure:
         """Begin a new generation, wrap all keys under it, and retire those before. No event changes."""
@@ -193,7 +186,7 @@ class SubjectKeys:
 
     def _retired(self, name: str) -> int | None:
         until = self._key_encryption.retire(name)
-        self._store.note_retired(name, _now())
+        self._store.note_retired(name, _now(), until)
         return until
 
     def _under(self, generations: Sequence[str]) -> Iterator[list[WrappedKey]]:

@@ -54,7 +54,8 @@ class Generation(NamedTuple):
     """A generation of the key-encryption key that keys of a store were ever wrapped under.
 
     `keys` are wrapped under it now, `destroyed` were when they were destroyed. A closed one takes no more
-    keys. A retired one is gone: nothing is unwrapped under it any more, from backups neither.
+    keys. A retired one is gone: nothing is unwrapped under it any more, from backups neither. Somebody can
+    bring it back until `undoable_until`, in microseconds since 1970-01-01 UTC; None: nobody can.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Generation(NamedTuple):
     destroyed: int
     is_closed: bool
     is_retired: bool
+    undoable_until: int | None
 
 
 def context_of(log_id: UUID, key_id: str) -> Mapping[str, str]:

@@ -23,7 +23,8 @@ CREATE TABLE meta (
 CREATE TABLE generation (
   name TEXT PRIMARY KEY,
   is_closed INTEGER NOT NULL DEFAULT 0,
-  retired_at INTEGER
+  retired_at INTEGER,
+  undoable_until INTEGER -- until when its owner's KMS can bring it back; NULL: nobody can
 ) STRICT;
 
 CREATE TABLE subject_key (

@@ -106,7 +106,8 @@ WHERE wrapped IS NOT NULL AND generation IN (SELECT value FROM json_each(?)) LIM
 
 -- name: generations
 -- How many keys each has, how many of its keys were destroyed, and what became of it.
-SELECT name, count(wrapped), count(destroyed_at), is_closed, retired_at IS NOT NULL
+SELECT name, count(wrapped), count(destroyed_at), is_closed, retired_at IS NOT NULL,
+  undoable_until
 FROM generation LEFT JOIN subject_key ON generation = name
 GROUP BY name ORDER BY name;
 
@@ -116,4 +117,5 @@ UPDATE generation SET is_closed = 1 WHERE name = ?;
 
 -- name: note_retired
 -- The first time counts.
-UPDATE generation SET retired_at = coalesce(retired_at, ?) WHERE name = ? AND is_closed;
+UPDATE generation SET retired_at = ?, undoable_until = ?
+WHERE name = ? AND is_closed AND retired_at IS NULL;

@@ -124,8 +124,8 @@ def test_generations_tell_what_is_left_to_do(tmp_path: Path) -> None:
     for number in range(3):
         keys.add(key(number))
     keys.destroy("id-0", 1)
-    keys.note_retired("g0", 1)
-    assert keys.generations() == [Generation("g0", 2, 1, False, False)]
+    keys.note_retired("g0", 1, 9)
+    assert keys.generations() == [Generation("g0", 2, 1, False, False, None)]
     keys.close_generation("g0")
     assert [each.key_id for each in keys.under(["g0", "g1"], 9)] == ["id-1", "id-2"]
     assert len(keys.under(["g0"], 1)) == 1
@@ -134,10 +134,11 @@ def test_generations_tell_what_is_left_to_do(tmp_path: Path) -> None:
         for each in (key(0), key(1), key(2))
     ]
     assert (keys.replace(anew), keys.replace(anew)) == (2, 0)
-    keys.note_retired("g0", 1)
+    keys.note_retired("g0", 1, 9)
+    keys.note_retired("g0", 2, None)  # The first note counts.
     assert keys.generations() == [
-        Generation("g0", 0, 1, True, True),
-        Generation("g1", 2, 0, False, False),
+        Generation("g0", 0, 1, True, True, 9),
+        Generation("g1", 2, 0, False, False, None),
     ]
 
 

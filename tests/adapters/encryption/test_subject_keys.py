@@ -247,6 +247,29 @@ def test_with_keys_in_the_environment_an_erasure_waits_for_who_sets_it(tmp_path:
     assert (read(keys, *gone), read(keys, *rest)) == (None, CANARY)
 
 
+def test_what_was_retired_before_is_told_without_the_key_encryption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, file, until = keys_in(tmp_path), key_file(tmp_path), 1_797_000_000_000_000
+    retire = KeyFile.retire
+
+    def undoable(self: KeyFile, generation: str) -> int:
+        retire(self, generation)
+        return until
+
+    def away(*_: object) -> int:
+        raise StorageUnavailable("the KMS cannot be reached")
+
+    keys.cipher_for(ANA)
+    generation = file.current()
+    with monkeypatch.context() as patch:
+        patch.setattr(KeyFile, "retire", undoable)
+        assert keys.erase(ANA).undoable_until == until
+    monkeypatch.setattr(KeyFile, "retire", away)
+    before = keys_in(tmp_path).retired_before()
+    assert (before.retired, before.undoable_until) == ((generation,), until)
+
+
 def test_several_processes_make_erase_and_rotate_at_once(tmp_path: Path) -> None:
     keys_in(tmp_path)
     with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
