@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from eventsourcing.domain import Aggregate, event
@@ -150,6 +151,13 @@ class Erasure(Aggregate):
             raise InvalidInput("the erasure was completed already: nothing of it is left to do")
         if self.refused_by is not None:
             raise InvalidInput("the erasure was refused already, by a hold: intend another one")
+
+
+class LastAndNext(NamedTuple):
+    """The last erasure of a conversation, None where there was none, and the number of the next one."""
+
+    last: Erasure | None
+    number: int
 
 
 class DestroyedKey(Aggregate):

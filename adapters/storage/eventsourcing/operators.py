@@ -15,7 +15,7 @@ from eventsourcing.utils import Environment, EnvType
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
-from onrecord.adapters.storage.eventsourcing.erasures import DestroyedKey, Erasure
+from onrecord.adapters.storage.eventsourcing.erasures import DestroyedKey, Erasure, LastAndNext
 from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
 from onrecord.adapters.storage.eventsourcing.stored_events import aggregate_event, fact_of
 from onrecord.domain.erasure.targets import (
@@ -131,14 +131,14 @@ class Operators(Application[UUID]):
             return None
         return erasure
 
-    def last_and_next(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+    def last_and_next(self, conversation_id: UUID) -> LastAndNext:
         """Return the last erasure of a conversation that can be read, and the number of the next one."""
         try:
             return self._sought(conversation_id)
         except CorruptRecord:
             return self._walked(conversation_id)
 
-    def _sought(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+    def _sought(self, conversation_id: UUID) -> LastAndNext:
         """Return the same where all can be read.
 
         Their numbers have no gap: nobody else has ids such as theirs. So the first one that is not there is looked for in steps that
@@ -152,9 +152,9 @@ class Operators(Application[UUID]):
             middle = (last.number + missing) // 2
             erasure = self._numbered(conversation_id, middle)
             last, missing = (last, middle) if erasure is None else (erasure, missing)
-        return last, missing
+        return LastAndNext(last, missing)
 
-    def _walked(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+    def _walked(self, conversation_id: UUID) -> LastAndNext:
         """Return the same one by one: what cannot be read is passed over, and may leave gaps.
 
         Whoever may erase could put it there, and no conversation is kept from being erased by that.
@@ -168,7 +168,7 @@ class Operators(Application[UUID]):
                 logger.warning("an erasure is passed over, for it cannot be read: %s", error)
             else:
                 if erasure is None:
-                    return last, number
+                    return LastAndNext(last, number)
                 last = erasure
             number += 1
 
@@ -180,16 +180,16 @@ class Operators(Application[UUID]):
         conversation_id: UUID,
         actor: str,
         reason: str,
-        last_and_number: tuple[Erasure | None, int] | None = None,
+        found: LastAndNext | None = None,
         of: ErasureTarget = CONVERSATION,
     ) -> Erasure:
         """Return the erasure of a conversation that is under way: one that is intended now, if none is.
 
-        It is durable. Two that intend one at once get the same. `last_and_number` is what
-        `last_and_next` gave to a caller who decided by it: then one that another completed meanwhile
+        It is durable. Two that intend one at once get the same. `found` is what `last_and_next`
+        gave to a caller who decided by it: then one that another completed meanwhile
         is returned.
         """
-        last, number = last_and_number or self.last_and_next(conversation_id)
+        last, number = found or self.last_and_next(conversation_id)
         if last is not None and not last.is_over:
             return last
         erasure = Erasure(
