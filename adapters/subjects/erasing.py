@@ -8,6 +8,7 @@ behind that are all that there will ever be.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -45,49 +46,73 @@ class SubjectErasing:
     def erase(self, subject: Subject, actor: str, reason: str, rule: str) -> ErasureEntry:
         """Erase a subject, and return what the operators' stream tells of it.
 
-        Where it was erased before, and nothing was said of it since, that erasure is returned.
-        ConversationOnHold where a legal hold keeps one of its conversations, InvalidInput where it has
-        none and never had.
+        An erasure that is under way is finished first. What was said of the subject since has another key,
+        and is erased then; where nothing was, the last erasure is returned. ConversationOnHold where a legal
+        hold keeps one of its conversations, InvalidInput where it has none and never had.
         """
         operators = self.erasing.operators()
         digest = subject.digest(self.stored.digest)
         id_ = subject_id(self.tenant, digest)
         found = operators.last_and_next(id_)
+        if found.last is not None and not found.last.is_over:
+            self.finish(self._entry(found.last.id), actor)
+            found = operators.last_and_next(id_)
         key = self.keys.key_id_of(subject)
-        begun = _under_way(found[0])
-        if begun is None and key is None:
-            return self._ended(found[0])
-        if begun is None:
-            for conversation_id in self.conversations(key or ""):
-                must_not_be_on_hold(self.erasing.backend, self.tenant, conversation_id)
-        target = ErasureTarget(subject=digest.hex(), key=key, rule=rule)
-        erasure = begun or operators.intend(id_, actor, reason, found, target)
-        return self.finish(self._entry(erasure.id), actor)
-
-    def finish(self, entry: ErasureEntry, actor: str | None) -> ErasureEntry:
-        """Do what is left of an erasure of a subject, and return what is told of it now."""
-        told, operators = entry.intention, self.erasing.operators()
-        if told.key is None or told.subject is None or entry.is_over:
-            return entry
-        under = ConversationsUnder(self.stored, self.tenant, told.key)
+        if key is None:
+            return self._ended(found.last)
+        under = ConversationsUnder(self.stored, self.tenant, key)
         for conversation_id in under.all():
-            hold = hold_on(self.erasing.backend, self.tenant, conversation_id, entry.position)
-            if hold is not None:
-                operators.refuse(entry.erasure_id, hold.hold_id, actor)
-                raise refusal_of(hold)
-        operators.destroy_key(told.key, entry.erasure_id, actor)
-        self.keys.destroy([told.key])
+            must_not_be_on_hold(self.erasing.backend, self.tenant, conversation_id)
+        target = ErasureTarget(subject=digest.hex(), key=key, rule=rule)
+        erasure = operators.intend(id_, actor, reason, found, target)
+        return self.finish(self._entry(erasure.id), actor, under)
+
+    def finish(
+        self, entry: ErasureEntry, actor: str | None, known: ConversationsUnder | None = None
+    ) -> ErasureEntry:
+        """Do what is left of an erasure of a subject, and return what is told of it now.
+
+        `known` are conversations that were looked up, so that they are not looked up again.
+        """
+        intention, operators = entry.intention, self.erasing.operators()
+        if intention.key is None or intention.subject is None or entry.is_over:
+            return entry
+        under = known
+        if under is None or under.key != intention.key:
+            under = ConversationsUnder(self.stored, self.tenant, intention.key)
+        self._must_not_be_refused(entry, under.all(), actor)
+        operators.destroy_key(intention.key, entry.erasure_id, actor)
+        self.keys.destroy([intention.key])
         conversations = under.all()
-        for conversation_id in conversations:
-            target = ErasureTarget(part_of=entry.erasure_id)
-            self.erasing.forget(conversation_id, actor or told.actor, told.reason, target)
-        rest = self.keys.finish()
-        if not rest.retired:  # Another erasure did that, or this one before it was cut short.
-            rest = self.keys.retired_before()
-        outcome = SubjectOutcome(len(conversations), rest.retired, rest.undoable_until)
+        self._forget(entry, conversations, actor)
+        key_erasure = self.keys.finish()
+        if not key_erasure.retired:
+            # Another erasure did that, or this one before it was cut short.
+            key_erasure = self.keys.retired_before()
+        outcome = SubjectOutcome(
+            len(conversations), key_erasure.retired, key_erasure.undoable_until
+        )
         events = sum(self.stored.head(each).version for each in conversations)
         operators.complete(entry.erasure_id, events, (), actor, outcome)
         return self._entry(entry.erasure_id)
+
+    def _must_not_be_refused(
+        self, entry: ErasureEntry, conversations: Sequence[UUID], actor: str | None
+    ) -> None:
+        """Record that a hold refuses an erasure, and raise ConversationOnHold, where one does."""
+        for conversation_id in conversations:
+            hold = hold_on(self.erasing.backend, self.tenant, conversation_id, entry.position)
+            if hold is not None:
+                self.erasing.operators().refuse(entry.erasure_id, hold.hold_id, actor)
+                raise refusal_of(hold)
+
+    def _forget(
+        self, entry: ErasureEntry, conversations: Sequence[UUID], actor: str | None
+    ) -> None:
+        """Forget conversations as a part of an erasure."""
+        intention, target = entry.intention, ErasureTarget(part_of=entry.erasure_id)
+        for conversation_id in conversations:
+            self.erasing.forget(conversation_id, actor or intention.actor, intention.reason, target)
 
     def conversations(self, key: str) -> list[UUID]:
         """Return the conversations that are under a key."""
@@ -128,7 +153,3 @@ def resumed(erasing: Erasing, entry: ErasureEntry, actor: str | None) -> bool:
     except InvalidInput as error:  # Only its owner retires the key-encryption key.
         logger.warning("an erasure that was begun could not be finished: %s", error)
         return False
-
-
-def _under_way(last: Erasure | None) -> Erasure | None:
-    return None if last is None or last.is_over else last

@@ -1,17 +1,18 @@
-"""Which conversations go on from which, looked up once for many erasures."""
+"""Which conversations go on from which, looked up once for many erasures, and followed in the log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.streams.lineage import beginning_of, is_forgotten
+from onrecord.adapters.streams.lineage import BEGINNING, beginning_of, is_forgotten
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.inventory import StoredHead
-from onrecord.domain.log import Backend
+from onrecord.domain.log import Backend, RecordedEvent
 
-PAGE = 256
-_FORKED = "conversation.forked"
+_PAGE: Final = 256
+_FORKED: Final = "conversation.forked"
 
 
 def heads(backend: Backend, tenant: UUID) -> Iterator[StoredHead]:
@@ -19,11 +20,28 @@ def heads(backend: Backend, tenant: UUID) -> Iterator[StoredHead]:
     after: UUID | None = None
     while True:
         with backend.inventory().moment() as moment:
-            page = moment.heads(after, PAGE)
+            page = moment.heads(after, _PAGE)
         if not page:
             return
         after = page[-1].conversation_id
         yield from (head for head in page if head.tenant == tenant)
+
+
+class TenantEvents:
+    """The events of a tenant that come to a log from now on, for who looks at what is there just after that."""
+
+    def __init__(self, backend: Backend, tenant: UUID) -> None:
+        """Note where the log ends."""
+        self._backend = backend
+        self._tenant = tenant
+        self._ends = {last.shard: last.position for last in backend.cursors()}
+
+    def more(self) -> Iterator[RecordedEvent]:
+        """Yield those that came since they were asked for last, shard by shard."""
+        for shard in self._ends:
+            while page := self._backend.inventory().log(shard, self._ends[shard], _PAGE):
+                yield from (one.event for one in page if one.tenant in (None, self._tenant))
+                self._ends[shard] = page[-1].event.position
 
 
 class KnownForks:
@@ -36,7 +54,7 @@ class KnownForks:
         """Begin without a look."""
         self._backend = backend
         self._tenant = tenant
-        self._ends: dict[int, int] | None = None
+        self._later: TenantEvents | None = None
         self._forks: dict[UUID, list[UUID]] = {}
         self._is_damaged = False
 
@@ -45,11 +63,12 @@ class KnownForks:
 
         None where another conversation is damaged, so that nobody can tell.
         """
-        if self._ends is None:
-            self._ends = {last.shard: last.position for last in self._backend.cursors()}
+        if self._later is None:
+            self._later = TenantEvents(self._backend, self._tenant)
             self._look()
-        for shard in self._ends:
-            self._follow(shard)
+        for event in self._later.more():
+            if event.type == _FORKED:
+                self._note(event.conversation_id)
         if self._is_damaged:
             return None
         family, at = [conversation_id], 0
@@ -59,17 +78,9 @@ class KnownForks:
         return [one for one in family[1:] if not is_forgotten(self._backend, one)]
 
     def _look(self) -> None:
-        for head in heads(self._backend, self._tenant):
-            if not head.forgotten:
-                self._note(head.conversation_id)
-
-    def _follow(self, shard: int) -> None:
-        ends = self._ends or {}
-        while page := self._backend.inventory().log(shard, ends[shard], PAGE):
-            for stored in page:
-                if stored.event.type == _FORKED and stored.tenant in (None, self._tenant):
-                    self._note(stored.event.conversation_id)
-            ends[shard] = page[-1].event.position
+        for one in self._backend.conversations(self._tenant):
+            if one.head.version >= BEGINNING:
+                self._note(one.conversation_id)
 
     def _note(self, conversation_id: UUID) -> None:
         try:

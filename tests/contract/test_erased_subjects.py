@@ -219,6 +219,28 @@ def test_who_comes_back_has_another_key_though_a_program_kept_the_old_one(
     assert store.verify().faults == ()
 
 
+def test_what_is_said_while_an_erasure_waits_is_erased_by_the_next_call(
+    store: Store, log: EncryptedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = said(store, "a", ANN)
+    first_key = own_key(log, gone)
+    # As with keys in a variable, until its owner has rotated them.
+    monkeypatch.setattr(SubjectKeys, "finish", _dying(SubjectKeys.finish, is_done=False))
+    with pytest.raises(Killed):
+        store.subjects.erase(ANN, **WHY)
+    monkeypatch.undo()
+    late = said(store, "late", ANN)
+    certificate = store.subjects.erase(ANN, reason="again", rule="GDPR 21", actor="bob")
+    assert (certificate.actor, certificate.reason, certificate.rule) == ("bob", "again", "GDPR 21")
+    assert certificate.key == own_key(log, late) != first_key
+    assert texts(log, gone) == texts(log, late) == [None, None]
+    assert store.subjects.conversations(ANN) == []
+    of_subject = [entry for entry in store.erasures() if entry.intention.subject is not None]
+    assert {entry.intention.key for entry in of_subject} == {first_key, certificate.key}
+    assert all(entry.outcome is not None for entry in of_subject)
+    assert store.verify().faults == ()
+
+
 def test_what_is_kept_of_a_subject_is_handed_out_in_clear(store: Store, log: EncryptedLog) -> None:
     own = said(store, "a", ANN)
     said(store, "b", "ben")
