@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.subjects.conversations import ConversationsUnder
 from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
+from onrecord.adapters.upkeep.known_forks import KnownForks
 from onrecord.domain.encryption.subjects import Subject, subject_id
 from onrecord.domain.erasure.targets import ErasureTarget, SubjectOutcome
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
@@ -111,8 +112,10 @@ class SubjectErasing:
     ) -> None:
         """Forget conversations as a part of an erasure."""
         intention, target = entry.intention, ErasureTarget(part_of=entry.erasure_id)
+        forks = KnownForks(self.erasing.backend, self.tenant)
+        erasing = replace(self.erasing, forks=forks.staying)
         for conversation_id in conversations:
-            self.erasing.forget(conversation_id, actor or intention.actor, intention.reason, target)
+            erasing.forget(conversation_id, actor or intention.actor, intention.reason, target)
 
     def conversations(self, key: str) -> list[UUID]:
         """Return the conversations that are under a key."""

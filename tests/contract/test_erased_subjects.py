@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.errors import ConversationOnHold, InvalidInput
-from onrecord.domain.log import Backend, Recorded
+from onrecord.domain.log import Backend, CatalogueEntry, Recorded
 from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import WHERE_THE_LOG_IS, prepared
@@ -238,6 +238,28 @@ def test_what_is_said_while_an_erasure_waits_is_erased_by_the_next_call(
     of_subject = [entry for entry in store.erasures() if entry.intention.subject is not None]
     assert {entry.intention.key for entry in of_subject} == {first_key, certificate.key}
     assert all(entry.outcome is not None for entry in of_subject)
+    assert store.verify().faults == ()
+
+
+def test_an_erasure_looks_at_the_conversations_of_its_tenant_a_few_times_at_most(
+    store: Store, log: EncryptedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        said(store, f"{number}", ANN)
+    fork = store.conversation("0").fork("fork").conversation_id
+    looks: list[UUID] = []
+    listed = log.stored.conversations
+
+    def looking(tenant: UUID) -> Iterator[CatalogueEntry]:
+        looks.append(tenant)
+        return listed(tenant)
+
+    for place in (log, log.stored):
+        monkeypatch.setattr(place, "conversations", looking)
+    assert store.subjects.erase(ANN, **WHY).conversations == 7
+    # Once for those under the key, once for their forks.
+    assert looks.count(TENANT) == 2
+    assert texts(log, fork)[0] is None
     assert store.verify().faults == ()
 
 
