@@ -19,7 +19,7 @@ from onrecord.adapters.subjects.conversations import ConversationsUnder
 from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
 from onrecord.adapters.upkeep.known_forks import KnownForks
-from onrecord.domain.encryption.subjects import Subject, subject_id
+from onrecord.domain.encryption.subjects import Subject, conversation_subject, subject_id
 from onrecord.domain.erasure.targets import ErasureTarget, SubjectOutcome
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
 from onrecord.domain.log import Backend
@@ -110,12 +110,15 @@ class SubjectErasing:
     def _forget(
         self, entry: ErasureEntry, conversations: Sequence[UUID], actor: str | None
     ) -> None:
-        """Forget conversations as a part of an erasure."""
+        """Forget conversations, and destroy their own keys: documents were under those before they began."""
         intention, target = entry.intention, ErasureTarget(part_of=entry.erasure_id)
         forks = KnownForks(self.erasing.backend, self.tenant)
         erasing = replace(self.erasing, forks=forks.staying)
         for conversation_id in conversations:
             erasing.forget(conversation_id, actor or intention.actor, intention.reason, target)
+        own = (conversation_subject(self.tenant, each) for each in conversations)
+        keys = [key for subject in own if (key := self.keys.key_id_of(subject)) is not None]
+        self.keys.destroy(keys)
 
     def conversations(self, key: str) -> list[UUID]:
         """Return the conversations that are under a key."""

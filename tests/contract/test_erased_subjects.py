@@ -16,6 +16,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.upkeep.erasing import Erasing
+from onrecord.domain.encryption.subjects import conversation_subject
 from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.errors import ConversationOnHold, InvalidInput
 from onrecord.domain.log import Backend, CatalogueEntry, Recorded
@@ -239,6 +240,25 @@ def test_what_is_said_while_an_erasure_waits_is_erased_by_the_next_call(
     assert {entry.intention.key for entry in of_subject} == {first_key, certificate.key}
     assert all(entry.outcome is not None for entry in of_subject)
     assert store.verify().faults == ()
+
+
+def test_what_was_stored_before_a_conversation_began_is_erased_by_key_too(
+    store: Store, log: EncryptedLog
+) -> None:
+    keys = log.keys
+    assert keys is not None
+    log.put_blob(TENANT, log.open(TENANT, "a"), [CANARY.encode()])
+    own = conversation_subject(TENANT, said(store, "a", ANN))
+    other = log.open(TENANT, "b")
+    blob = log.put_blob(TENANT, other, [CANARY.encode()])
+    key = keys.key_id_of(own)
+    assert key is not None
+    assert not isinstance(keys.cipher_of(key), DestroyedKey)
+    store.subjects.erase(ANN, **WHY)
+    assert isinstance(keys.cipher_of(key), DestroyedKey)
+    assert keys.key_id_of(own) is None
+    # The own keys of others stay.
+    assert b"".join(log.get_blob(other, blob)) == CANARY.encode()
 
 
 def test_an_erasure_looks_at_the_conversations_of_its_tenant_a_few_times_at_most(
