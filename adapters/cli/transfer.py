@@ -92,7 +92,7 @@ def export(
     """Write a conversation as JSON lines: the exact bytes of its events and documents.
 
     A file is written whole or not at all, and only its owner can read it. With `--subject`, what is under
-    the key of a subject, of all its conversations, with documents: what GDPR 15 and 20 ask for.
+    the key of a subject, of all its conversations, with documents.
 
     Example: `onrecord export support/4711 -o 4711.jsonl`
 

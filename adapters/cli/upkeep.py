@@ -165,18 +165,20 @@ def erase(
     The store is an encrypted one. The key is destroyed: so backups of the log are erased too. Then each
     conversation under it goes as `onrecord forget` has it. Who, why and by which rule is recorded for good,
     and never the name of the subject. A legal hold on one of its conversations refuses it. It may be
-    stopped at any moment: run it again. To run it once more writes the same certificate.
+    stopped at any moment: run it again. That erases what was said since, too. Where nothing was, it writes
+    the certificate of the last erasure, with the checkpoints and what is left on the disk as of now.
 
     Example: `onrecord erase --subject "patient 4711" --reason "asked to" --rule "GDPR 17(1)(a)"`
     """
     with opened(context, url) as store:
-        found = store.subjects.conversations(subject)
         if dry_run:
+            found = store.subjects.conversations(subject)
             keys = keys_of(backend_of(store), [each.conversation_id for each in found])
             write_due(found, keys, as_json=as_json)
             return
         because, who = _reason() if reason is None else reason, acting_name(actor)
         if not yes:
+            found = store.subjects.conversations(subject)
             what = f"the key, and {counted(len(found), 'conversation')}"
             _ask(f"The record keeps for good: actor {who}, reason {because!r}. Erase {what}?")
         certificate = store.subjects.erase(subject, reason=because, rule=rule, actor=who)

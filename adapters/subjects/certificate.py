@@ -92,17 +92,17 @@ def certificate(
     entry: ErasureEntry, residue: Sequence[str], checkpoints: Sequence[Checkpoint]
 ) -> ErasureCertificate | None:
     """Return the certificate of an erasure of a subject; None where it is of something else, or unfinished."""
-    told, outcome = entry.intention, entry.outcome
-    if told.subject is None or told.key is None or outcome is None:
+    intention, outcome = entry.intention, entry.outcome
+    if intention.subject is None or intention.key is None or outcome is None:
         return None
     return ErasureCertificate(
         erasure_id=entry.erasure_id,
-        subject=told.subject,
-        key=told.key,
-        actor=told.actor,
-        reason=told.reason,
-        rule=told.rule,
-        intended_at=told.at,
+        subject=intention.subject,
+        key=intention.key,
+        actor=intention.actor,
+        reason=intention.reason,
+        rule=intention.rule,
+        intended_at=intention.at,
         completed_at=outcome.at,
         conversations=outcome.conversations or 0,
         events=outcome.events,

@@ -18,6 +18,7 @@ from onrecord.adapters.upkeep.holds import hold_on
 from onrecord.domain.encryption.subjects import Subject, named_subject
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend
+from onrecord.domain.seals.checkpoint import Checkpoint
 from onrecord.projections.retention.hold_records import HoldEntry
 
 
@@ -72,27 +73,27 @@ class StoreSubjects:
         `rule` is the one that is followed, in words, such as "GDPR 17(1)(a)". What is said under its key
         goes: the key, then each conversation as `Store.forget` has it. That is a fact in the operators'
         stream: who (`actor`, else `$ONRECORD_ACTOR`), when, why, and the keyed digest of the subject, never
-        its name. It may be ended at any moment and run again. Where the subject was erased before, and
-        nothing was said of it since, the certificate of that erasure is returned.
+        its name. It may be ended at any moment and run again: then what is under way is finished, and what was
+        said since is erased. Where nothing was, the certificate of the last erasure is returned, with the
+        checkpoints and the residue of now.
 
-        ConversationOnHold where a legal hold keeps one of its conversations: nothing is erased then.
+        ConversationOnHold where a legal hold keeps one of its conversations: nothing more is erased then.
         InvalidInput where nothing is of that name, and where only its owner retires the key-encryption
         key: then all is erased but that, and to run it again finishes it.
         """
         who, why = operator_name(actor, self._actor), reason_given(reason)
         because = text_given("a rule", rule)
         entry = self._of_subjects().erase(self._subject(name), who, why, because)
-        can_seal = self._seals is not None and self._seals.settings.can_sign
-        sealed = self._seals.seal() if self._seals is not None and can_seal else ()
-        made = certificate(entry, self._residue(), [each.checkpoint for each in sealed])
+        made = certificate(entry, self._residue(), self._sealed())
         if made is None:
             raise CorruptRecord("an erasure has no outcome: run `onrecord verify`")
         return made
 
     def export(self, name: str) -> Iterator[bytes]:
-        """Yield all that is recorded of a subject in clear, as JSON lines; documents are among them.
+        """Yield all that is recorded under the key of a subject in clear, as JSON lines.
 
-        InvalidInput where nothing is. It answers GDPR 15 and 20.
+        A line tells how many conversations there are, one begins each of them, then come its events and the
+        documents that they refer to. The last line digests all before it. InvalidInput where nothing is.
         """
         subject = self._subject(name)
         conversations = [each.conversation_id for each in self.conversations(name)]
@@ -100,6 +101,13 @@ class StoreSubjects:
             raise InvalidInput("nothing is under a key of that subject: check the name")
         digest = subject.digest(self._backend.digest).hex()
         return subject_lines(self._backend, stored_of(self._backend), digest, conversations)
+
+    def _sealed(self) -> list[Checkpoint]:
+        """Seal the log, and return the checkpoints; none where it is not sealed from here."""
+        seals = self._seals
+        if seals is None or not seals.settings.can_sign:
+            return []
+        return [each.checkpoint for each in seals.seal()]
 
     def _of_subjects(self) -> SubjectErasing:
         return subject_erasing(self._erasing)
