@@ -17,6 +17,7 @@ from onrecord.adapters.inputs.arguments import of_kind, text_given
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts, now
+from onrecord.adapters.views.row_names import actor_names
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError, StorageUnavailable
 from onrecord.domain.header import microseconds_of
@@ -155,9 +156,7 @@ class StoreAccess:
 
     def _named(self, entries: list[AccessEntry]) -> Iterator[AccessEntry]:
         """Yield entries with the keys of conversations and the names of those who read, as far as there are."""
-        digests = {entry.actor for entry in entries if entry.actor is not None}
-        kept = self._backend.actors().names(self._tenant, list(map(bytes.fromhex, digests)))
-        names = {digest.hex(): name for digest, name in kept.items()}
+        names = actor_names(self._backend, self._tenant, (entry.actor for entry in entries))
         ids = (entry.conversation_id for entry in entries)
         keys = keys_of(self._backend, (id_ for id_ in ids if id_ is not None))
         for entry in entries:

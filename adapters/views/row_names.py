@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -37,19 +37,24 @@ def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
 
 def rows_with_actors(backend: Backend, tenant: UUID, rows: Sequence[Row]) -> list[Row]:
     """Return rows with the names of their actors, as the log's directory has them."""
-    digests = {digest for row in rows for digest in _digests_in(row)}
-    if not digests:
-        return list(rows)
-    kept = backend.actors().names(tenant, list(map(bytes.fromhex, digests)))
-    names = {digest.hex(): name for digest, name in kept.items()}
+    names = actor_names(backend, tenant, (digest for row in rows for digest in _actors_in(row)))
     return [{**row, **_names_in(row, names)} for row in rows]
 
 
-def _digests_in(row: Row) -> Iterator[str]:
-    """Yield the digests of actors that a row has; anybody may have written what is none."""
-    for digest in (row.get("actor"), row.get("on_behalf_of"), *row.get("participants", ())):
-        if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-            yield digest
+def actor_names(backend: Backend, tenant: UUID, digests: Iterable[str | None]) -> Mapping[str, str]:
+    """Return the names of actors by their digests in hex, as the log's directory has them.
+
+    Anybody may have written what is no digest: that has no name.
+    """
+    known = {digest for digest in digests if digest and _DIGEST.fullmatch(digest)}
+    if not known:
+        return {}
+    kept = backend.actors().names(tenant, list(map(bytes.fromhex, known)))
+    return {digest.hex(): name for digest, name in kept.items()}
+
+
+def _actors_in(row: Row) -> tuple[str | None, ...]:
+    return row.get("actor"), row.get("on_behalf_of"), *row.get("participants", ())
 
 
 def _names_in(row: Row, names: Mapping[str, str]) -> Row:

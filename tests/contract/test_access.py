@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.settings import AccessMode
@@ -15,9 +16,11 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.upkeep import access_log
 from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts
 from onrecord.domain.errors import InvalidInput, StorageFull, StorageUnavailable
-from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.marks.marked_ids import access_id
-from onrecord.domain.operators import AccessCounted, AccessFact
+from onrecord.domain.header import SALT_SIZE
+from onrecord.domain.log import Append, Backend, RecordedEvent
+from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
+from onrecord.domain.new_events import Stamp, draft_fact
+from onrecord.domain.operators import AccessCounted, AccessFact, AccessRead
 from tests.contract.places import WHERE_THE_LOG_IS, prepared
 from tests.factories import BECAUSE, TENANT
 
@@ -142,6 +145,24 @@ def test_entries_are_found_by_time(opens: Opens) -> None:
         store.access.record("")
     with pytest.raises(InvalidInput, match="entries"):
         store.access.record("onrecord show", entries=-1)
+
+
+def test_an_actor_that_is_no_digest_has_no_name_and_stops_nothing(opens: Opens) -> None:
+    store = opens()
+    store.access.record("onrecord show", actor="ana")
+    add(store, AccessRead(tenant=TENANT, via="odd", at=access_log.now()), actor="not hex")
+    odd, usual = store.access.entries()
+    assert (odd.actor, odd.actor_name) == ("not hex", None)
+    assert usual.actor_name == "ana"
+    assert store.access.entries(actor="not hex") == [odd]
+
+
+def add(store: Store, *facts: AccessFact, actor: str | None = None) -> None:
+    """Record what was read as it is, in the streams of its days."""
+    for fact in facts:
+        operators, stream = operators_of(TENANT), access_id(TENANT, day_of(fact.at))
+        stamp = Stamp(uuid7(), fact.at, b"s" * SALT_SIZE, operators, stream, actor)
+        backend_of(store).append([Append(operators, stream, (draft_fact(fact, stamp),))])
 
 
 class Timers:
