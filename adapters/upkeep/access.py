@@ -69,11 +69,13 @@ class StoreAccess:
         actor: str | None = None,
         key_id: UUID | None = None,
     ) -> bool:
-        """Record that a person reads, before anything is shown; return False where the log is off.
+        """Record that a person reads, before anything is shown; return False where it is not recorded.
+
+        That is where the log is off, and where recording failed in the mode "on".
 
         `via` is the command, the route or a word of yours. `which` is the conversation (its key, or its
         id), `asked` what a query was given, of which the names are recorded and a keyed digest,
-        `entries` how many are shown, `actor` who reads. What cannot be recorded is warned of;
+        `entries` how many are shown, `actor` who reads. What fails is warned of;
         StorageUnavailable, and nothing may be shown, where the mode is "required". InvalidInput says
         which argument is wrong.
         """
