@@ -1,6 +1,6 @@
 """What a report of the audit is made of: what was asked, of which log, and the entries, page by page.
 
-Only one page of entries is in memory, and a count of each thing that is summed up.
+Only one page of entries of a kind is in memory, and a count of each thing that is summed up.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from onrecord.adapters.terminal.view_listings import DEEDS
 from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
+from onrecord.domain.operators import SHAPES, ErasureFact, HoldFact, RetentionFact
 from onrecord.projections.views.audit import AuditEntry
 
 if TYPE_CHECKING:
@@ -47,10 +49,13 @@ _ASKED: Final[Mapping[str, str]] = {
 }
 """Each filter, in words."""
 
-_UPKEEP: Final = (
-    *("erasure.intended", "erasure.completed", "erasure.refused"),
-    *("hold.placed", "hold.lifted", "retention.set"),
+_UPKEEP: Final = tuple(
+    name
+    for name, shape in SHAPES.items()
+    if issubclass(shape, ErasureFact | HoldFact | RetentionFact)
 )
+"""Names of what operators do about what is kept, and of what goes."""
+
 _PLACED: Final = ("conversation", "since", "until")
 """The filters that hold for erasures and holds as well."""
 
@@ -127,13 +132,18 @@ class AuditReport:
             yield entry
 
     def upkeep(self) -> Iterator[AuditEntry]:
-        """Yield erasures, legal holds and retention classes of that time, whoever is asked for."""
+        """Yield erasures, legal holds and retention classes of that time, the latest first.
+
+        They are those of everybody, whoever is asked for.
+        """
         placed: dict[str, Any] = {
             name: self._filters[name] for name in _PLACED if name in self._filters
         }
-        for type_ in _UPKEEP:
-            filters: dict[str, Any] = {**placed, "type": type_}
-            yield from self._all(filters, self._page(filters, None))
+        kinds = (self._of_type({**placed, "type": type_}) for type_ in _UPKEEP)
+        yield from merge(*kinds, key=lambda entry: entry.position, reverse=True)
+
+    def _of_type(self, filters: Mapping[str, Any]) -> Iterator[AuditEntry]:
+        yield from self._all(filters, self._page(filters, None))
 
     def _all(self, filters: Mapping[str, Any], page: Page[AuditEntry]) -> Iterator[AuditEntry]:
         while True:

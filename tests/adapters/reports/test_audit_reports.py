@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.reports import audit_report
@@ -26,6 +27,10 @@ from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import backend_of
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
+from onrecord.domain.header import SALT_SIZE
+from onrecord.domain.log import Append
+from onrecord.domain.new_events import Stamp, draft_fact
+from onrecord.domain.operators import SubjectKeyDestroyed, destroyed_key_id, operators_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.cli.command import Command, in_process
 
@@ -151,7 +156,7 @@ def test_lines_of_json_hold_everything_as_it_is_and_count_it(command: Command) -
     ] == told
     assert {each["tool"] for each in told} == {None, HOSTILE}
     kept = [each["type"] for each in entries if each["onrecord"] == "upkeep"]
-    assert kept == ["erasure.intended", "erasure.completed", "hold.placed"]
+    assert kept == ["erasure.completed", "erasure.intended", "hold.placed"]
     assert SAID.encode() not in b"".join(lines)
 
 
@@ -202,6 +207,31 @@ def test_entries_are_read_by_the_page_and_all_of_them_once(
     ]
     assert report.tally.count == len(entries) > 4
     assert report.tally.kinds["tool"] == {HOSTILE: 1}
+
+
+def test_all_that_is_done_about_what_is_kept_is_told_in_order_of_time(
+    store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_report, "PAGE", 2)
+    store.retention.set_class("unlimited", rule="6", actor="ana")
+    store.retention.clear_class(reason="asked to", actor="ana")
+    store.retention.set_class("six-years", rule="6", actor="ana")
+    destroy_key(store)
+    told = list(AuditReport(store, {}, "eve").upkeep())
+    assert [each.type for each in told] == [
+        *("subject_key.destroyed", "retention.set", "retention.cleared", "retention.set"),
+        *("erasure.completed", "erasure.intended", "hold.placed"),
+    ]
+    assert [each.actor_name for each in told[1:4]] == ["ana", "ana", "ana"]
+
+
+def destroy_key(store: onrecord.Store) -> None:
+    """Record that the key of a subject goes, as an erasure of the subject does."""
+    operators, stream = operators_of(store.tenant), destroyed_key_id(store.tenant, "k")
+    at = 1_795_000_000_000_000
+    fact = SubjectKeyDestroyed(tenant=store.tenant, key="k", erasure=uuid7(), at=at)
+    stamp = Stamp(uuid7(), at, bytes(SALT_SIZE), operators, stream)
+    backend_of(store).append([Append(operators, stream, (draft_fact(fact, stamp),))])
 
 
 def test_names_beyond_the_first_are_counted_together(store: onrecord.Store) -> None:
