@@ -1,5 +1,6 @@
-"""A report of the audit as Parquet, a row an entry; the heading is metadata of the file.
+"""A report of the audit as Parquet, a row an entry; heading and remarks are metadata of the file.
 
+The column `section` says what a row is: an entry that the filters found, or upkeep, as in lines of JSON.
 pyarrow writes it, a page of entries at a time (extra `reports`).
 """
 
@@ -9,7 +10,7 @@ import io
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from onrecord.adapters.reports.audit_report import PAGE, AuditReport, heading_document
 from onrecord.adapters.terminal.view_listings import DEEDS
@@ -25,6 +26,9 @@ _FACTS: Final = ("erasure", "hold", "retention")
 """Columns of what operators did: each is JSON."""
 
 
+_Row: TypeAlias = Mapping[str, Any]
+
+
 def must_be_installed() -> None:
     """NotInstalled where pyarrow is not there."""
     _pyarrow()
@@ -34,19 +38,24 @@ def parquet_pieces(report: AuditReport) -> Iterator[bytes]:
     """Yield the bytes of the file as they are written; memory holds a page of entries."""
     pyarrow, parquet = _pyarrow()
     sink = _Pieces()
-    schema = _schema(pyarrow).with_metadata(
-        {"onrecord.audit": jsontext.write(heading_document(report.heading))}
-    )
+    heading = heading_document(report.heading) | {"remarks": list(report.remarks)}
+    schema = _schema(pyarrow).with_metadata({"onrecord.audit": jsontext.write(heading)})
     with parquet.ParquetWriter(sink, schema) as writer:
-        for entries in _batches(report.entries()):
-            rows = [_row(entry) for entry in entries]
+        for rows in _batches(_rows(report)):
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
             yield sink.taken()
     yield sink.taken()
 
 
-def _batches(entries: Iterator[AuditEntry]) -> Iterator[list[AuditEntry]]:
-    while batch := list(islice(entries, PAGE)):
+def _rows(report: AuditReport) -> Iterator[_Row]:
+    for entry in report.entries():
+        yield {"section": "entry", **_row(entry)}
+    for entry in report.upkeep():
+        yield {"section": "upkeep", **_row(entry)}
+
+
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    while batch := list(islice(rows, PAGE)):
         yield batch
 
 
@@ -54,6 +63,7 @@ def _schema(pyarrow: Any) -> Any:
     time, text = pyarrow.timestamp("us", tz="UTC"), pyarrow.string()
     return pyarrow.schema(
         [
+            ("section", text),
             *((name, time) for name in ("recorded_at", "occurred_at")),
             ("conversation", text),
             *((name, pyarrow.int64()) for name in ("version", "position")),
@@ -64,7 +74,7 @@ def _schema(pyarrow: Any) -> Any:
     )
 
 
-def _row(entry: AuditEntry) -> Mapping[str, Any]:
+def _row(entry: AuditEntry) -> _Row:
     facts = DEEDS.more(entry)
     return {
         "recorded_at": entry.recorded_time,
