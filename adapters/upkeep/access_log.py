@@ -19,7 +19,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.actor_names import ActorNames
-from onrecord.domain.errors import CorruptRecord, OnrecordError, StorageReadOnly
+from onrecord.domain.errors import CorruptRecord, OnrecordError, StorageReadOnly, counted
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, Recorded
 from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
@@ -30,7 +30,8 @@ from onrecord.projections.access.access_records import AccessEntry, access_entry
 logger = logging.getLogger("onrecord")
 
 MINUTE: Final = 60_000_000
-"""In microseconds."""
+DAY: Final = 24 * 60 * MINUTE
+"""In microseconds, as MINUTE is; for so long is kept what cannot be recorded."""
 
 
 def now() -> int:
@@ -97,6 +98,7 @@ class AccessLog:
 class ReadCounts:
     """How often programs read, told of once a minute and in the end. Safe to share between threads.
 
+    What cannot be recorded is kept for the minute that it was read in, and tried again once a minute.
     A process that is killed, or that ends without closing its store, loses the counts of its last minute.
     """
 
@@ -120,8 +122,7 @@ class ReadCounts:
     def _begin(self) -> None:
         self._process = os.getpid()
         self._lock, self._telling = threading.Lock(), threading.Lock()
-        self._counts = dict[str, int]()
-        self._minute = 0
+        self._counts = dict[int, dict[str, int]]()
         self._waiting: threading.Timer | None = None
 
     def add(self, verb: str) -> None:
@@ -129,43 +130,61 @@ class ReadCounts:
         if self._process != os.getpid():
             self._begin()  # The parent tells of what was counted before the fork.
         with self._lock:
-            self._counts[verb] = self._counts.get(verb, 0) + 1
-            if self._waiting is None:
-                self._wait()
+            moment = self._clock()
+            self._count(moment - moment % MINUTE, verb, 1)
+            self._wait(moment)
 
     def flush(self) -> None:
-        """Tell of what was counted; what cannot be recorded is warned of, and told of the next time."""
+        """Tell of what was counted; what cannot be recorded is warned of, and kept."""
         with self._telling:  # A store that is closed waits for the timer's.
             self._tell()
 
-    def _tell(self) -> None:
+    def _minute_is_over(self) -> None:
+        with self._telling:
+            if not self._tell():
+                with self._lock:
+                    self._wait(self._clock())
+
+    def _tell(self) -> bool:
+        """Tell of what was counted, minute by minute; return False where something is still to be told."""
         with self._lock:
-            counts, at = self._counts, self._minute
-            self._counts = {}
+            counts, self._counts = self._counts, {}
             if self._waiting is not None:
                 self._waiting.cancel()
                 self._waiting = None
-        if not counts or self._process != os.getpid():
-            return
+        if self._process != os.getpid():
+            return True
         try:
-            self._record(
-                AccessCounted(tenant=self._tenant, reads=counts, key_id=self._key_id, at=at)
-            )
+            for at in sorted(counts):
+                self._record(self._fact(at, counts[at]))
+                del counts[at]
         except OnrecordError as error:
             logger.warning("how often programs read could not be recorded: %s", error)
-            self._take_back(counts, at)
+            self._take_back(counts)
+        return not counts
 
-    def _wait(self) -> None:
-        """Tell of it when this minute is over; the lock is held."""
-        moment = self._clock()
-        self._minute = moment - moment % MINUTE
-        self._waiting = self._timer((self._minute + MINUTE - moment) / 1_000_000, self.flush)
+    def _fact(self, at: int, reads: Mapping[str, int]) -> AccessCounted:
+        return AccessCounted(tenant=self._tenant, reads=dict(reads), key_id=self._key_id, at=at)
+
+    def _wait(self, moment: int) -> None:
+        """Tell of it when this minute is over, unless that is due; the lock is held."""
+        if self._waiting is not None:
+            return
+        self._waiting = self._timer((MINUTE - moment % MINUTE) / 1_000_000, self._minute_is_over)
         self._waiting.daemon = True
         self._waiting.start()
 
-    def _take_back(self, counts: Mapping[str, int], at: int) -> None:
+    def _take_back(self, untold: Mapping[int, Mapping[str, int]]) -> None:
+        oldest = self._clock() - DAY
         with self._lock:
-            for verb, times in counts.items():
-                self._counts[verb] = self._counts.get(verb, 0) + times
-            if self._waiting is None:
-                self._minute = at
+            for at, reads in untold.items():
+                if at < oldest:  # PostgreSQL refuses it for ever.
+                    logger.warning("%s by programs given up", counted(sum(reads.values()), "read"))
+                    continue
+                for verb, times in reads.items():
+                    self._count(at, verb, times)
+
+    def _count(self, at: int, verb: str, times: int) -> None:
+        """Add to a minute; the lock is held."""
+        counts = self._counts.setdefault(at, {})
+        counts[verb] = counts.get(verb, 0) + times

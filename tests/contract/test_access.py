@@ -14,7 +14,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.settings import AccessMode
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.upkeep import access_log
-from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts
+from onrecord.adapters.upkeep.access_log import DAY, MINUTE, AccessLog, ReadCounts
 from onrecord.domain.errors import InvalidInput, StorageFull, StorageUnavailable
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, RecordedEvent
@@ -83,7 +83,7 @@ def test_programs_are_counted_and_told_of_in_the_end(opens: Opens) -> None:
     store.access.counts.flush()
     (entry,) = store.access.entries()
     assert entry.reads == {"history": 3, "request": 1}
-    assert (entry.actor_name, entry.via, entry.at % access_log.MINUTE) == ("eve", None, 0)
+    assert (entry.actor_name, entry.via, entry.at % MINUTE) == ("eve", None, 0)
     store.access.counts.flush()
     assert len(store.access.entries()) == 1
 
@@ -176,25 +176,70 @@ class Timers:
         return threading.Timer(0, lambda: None)
 
 
-def test_counts_are_told_of_when_their_minute_is_over_and_kept_where_they_cannot_be() -> None:
-    told: list[AccessFact] = []
-    timers, full = Timers(), [True]
+class Clock:
+    """A clock that stands until the test moves it."""
 
-    def record(fact: AccessFact) -> None:
-        if full[0]:
+    def __init__(self) -> None:
+        self.now = NOON + 15_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class FullDisk:
+    """Records what was told of, unless the disk is full."""
+
+    def __init__(self) -> None:
+        self.told: list[AccessFact] = []
+        self.is_full = True
+
+    def __call__(self, fact: AccessFact) -> None:
+        if self.is_full:
             raise StorageFull("the disk is full")
-        told.append(fact)
+        self.told.append(fact)
 
-    counts = ReadCounts(record, TENANT, clock=lambda: NOON + 15_000_000, timer=timers)
+
+def test_counts_that_cannot_be_told_of_are_kept_under_their_minute_and_tried_again() -> None:
+    disk, timers, clock = FullDisk(), Timers(), Clock()
+    counts = ReadCounts(disk, TENANT, clock=clock, timer=timers)
     counts.add("history")
     counts.add("history")
     ((seconds, call),) = timers.waiting
     assert seconds == 45
+    clock.now += MINUTE
     call()
-    assert told == []
+    assert disk.told == []
+    assert len(timers.waiting) == 2
     counts.add("request")
-    full[0] = False
+    disk.is_full = False
     timers.waiting[1][1]()
-    assert told == [
-        AccessCounted(tenant=TENANT, reads={"history": 2, "request": 1}, at=NOON),
+    assert disk.told == [
+        AccessCounted(tenant=TENANT, reads={"history": 2}, at=NOON),
+        AccessCounted(tenant=TENANT, reads={"request": 1}, at=NOON + MINUTE),
     ]
+    assert len(timers.waiting) == 2
+
+
+def test_a_flush_that_fails_starts_no_timer_and_loses_nothing() -> None:
+    disk, timers = FullDisk(), Timers()
+    counts = ReadCounts(disk, TENANT, clock=Clock(), timer=timers)
+    counts.add("history")
+    counts.flush()
+    assert len(timers.waiting) == 1
+    disk.is_full = False
+    counts.flush()
+    assert disk.told == [AccessCounted(tenant=TENANT, reads={"history": 1}, at=NOON)]
+
+
+def test_counts_are_given_up_that_could_not_be_told_of_for_a_day(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk, clock = FullDisk(), Clock()
+    counts = ReadCounts(disk, TENANT, clock=clock, timer=Timers())
+    counts.add("history")
+    clock.now += DAY
+    counts.flush()
+    assert "1 read by programs given up" in caplog.text
+    disk.is_full = False
+    counts.flush()
+    assert disk.told == []
