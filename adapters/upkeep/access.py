@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from onrecord.adapters.inputs.arguments import of_kind, text_given
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.lineage import keys_of
-from onrecord.adapters.upkeep.access_log import AccessLog, ReadCounts, now
+from onrecord.adapters.upkeep.access_log import DAY, AccessLog, ReadCounts, now
 from onrecord.adapters.views.row_names import actor_names
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError, StorageUnavailable
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("onrecord")
 
-_RECENT: Final = timedelta(days=30)
-_AHEAD: Final = timedelta(days=1)
-"""How far the clock of another reader may be ahead."""
+_RECENT: Final = 30 * DAY
+_AHEAD: Final = DAY
+"""How far the clock of another reader may be ahead, in microseconds."""
 
 
 class StoreAccess:
@@ -120,18 +120,19 @@ class StoreAccess:
         conversation: str | UUID | None = None,
         limit: int = 50,
     ) -> list[AccessEntry]:
-        """Return what was read, the last first: at most `limit` entries.
+        """Return what was read, the last day first and in it the last recorded: at most `limit` entries.
 
-        From `since` on (else of the last 30 days) and before `until`, by `actor` (the name, or the keyed
-        digest in hex), of a conversation (its key, or its id). What programs read counts for no
-        conversation. InvalidInput says which argument is wrong.
+        From `since` on (else from 30 days before `until`) and before `until` (else until now), by
+        `actor` (the name, or the keyed digest in hex), of a conversation (its key, or its id). What programs
+        read counts for no conversation. InvalidInput says which argument is wrong.
         """
         if limit < 1:
             raise InvalidInput("limit is at least 1")
-        end = self._moment("until", until) or now() + _AHEAD // timedelta(microseconds=1)
-        begin = self._moment("since", since)
+        begin, end = self._moment("since", since), self._moment("until", until)
         if begin is None:
-            begin = max(0, end - (_RECENT + _AHEAD) // timedelta(microseconds=1))
+            begin = max(0, (now() if end is None else end) - _RECENT)
+        if end is None:
+            end = now() + _AHEAD
         which = None if conversation is None else self._id_of(conversation)
         readers = None if actor is None else {self._backend.digest(actor).hex(), actor}
         found = (

@@ -21,7 +21,7 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.recording.actor_names import ActorNames
 from onrecord.domain.errors import CorruptRecord, OnrecordError, StorageReadOnly, counted
 from onrecord.domain.header import SALT_SIZE
-from onrecord.domain.log import Append, Backend, Recorded
+from onrecord.domain.log import Append, Backend, Recorded, RecordedEvent
 from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
 from onrecord.domain.operators import AccessCounted, AccessFact
@@ -32,6 +32,12 @@ logger = logging.getLogger("onrecord")
 MINUTE: Final = 60_000_000
 DAY: Final = 24 * 60 * MINUTE
 """In microseconds, as MINUTE is; for so long is kept what cannot be recorded."""
+
+_DAYS: Final = 366
+"""Of how many days it is asked at once whether anything was read."""
+
+_PAGE: Final = 500
+"""How many entries are read at once."""
 
 
 def now() -> int:
@@ -68,24 +74,38 @@ class AccessLog:
             )
 
     def entries(self, since: int, until: int) -> Iterator[AccessEntry]:
-        """Yield what was read from a time on and before another, the last first.
+        """Yield what was read from a time on and before another: the last day first, and in it the last recorded.
 
-        In microseconds since 1970-01-01 UTC. What cannot be read is left out, with a warning; `verify`
-        names it too.
+        Times are in microseconds since 1970-01-01 UTC. What cannot be read is left out, with a
+        warning; `verify` names it too.
         """
-        for day in range(day_of(until - 1), day_of(since) - 1, -1):
-            found = [each for each in self._of_day(day) if since <= each.at < until]
-            yield from sorted(found, key=lambda each: each.at)[::-1]
+        for stream in self._streams(day_of(since), day_of(until - 1)):
+            for event in self._backwards(stream):
+                entry = self._entry(event)
+                if entry is not None and since <= entry.at < until:
+                    yield entry
 
-    def _of_day(self, day: int) -> Iterator[AccessEntry]:
-        for event in self._backend.read(access_id(self._tenant, day)):
-            try:
-                entry = access_entry(event, self._operators)
-            except CorruptRecord as error:
-                logger.warning("an entry of the access log cannot be read: %s", error)
-                continue
-            if entry is not None:
-                yield entry
+    def _streams(self, first: int, last: int) -> Iterator[UUID]:
+        """Yield the streams that there are of some days, the last first."""
+        for end in range(last, first - 1, -_DAYS):
+            days = range(end, max(first, end - _DAYS + 1) - 1, -1)
+            streams = [access_id(self._tenant, day) for day in days]
+            begun = {event.conversation_id for event in self._backend.first_events(streams)}
+            yield from (stream for stream in streams if stream in begun)
+
+    def _backwards(self, stream: UUID) -> Iterator[RecordedEvent]:
+        """Yield the events of a stream, the last first, a page of them in memory."""
+        last = self._backend.head(stream).version
+        for until in range(last, 0, -_PAGE):
+            page = self._backend.read(stream, after=max(0, until - _PAGE), until=until)
+            yield from reversed(list(page))
+
+    def _entry(self, event: RecordedEvent) -> AccessEntry | None:
+        try:
+            return access_entry(event, self._operators)
+        except CorruptRecord as error:
+            logger.warning("an entry of the access log cannot be read: %s", error)
+            return None
 
     def _make_tenant_known(self) -> None:
         """Let the log know the tenant before its operators' stream, once; some roles may not."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from uuid_utils.compat import uuid7
@@ -16,7 +17,7 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.upkeep import access_log
 from onrecord.adapters.upkeep.access_log import DAY, MINUTE, AccessLog, ReadCounts
 from onrecord.domain.errors import InvalidInput, StorageFull, StorageUnavailable
-from onrecord.domain.header import SALT_SIZE
+from onrecord.domain.header import SALT_SIZE, time_of
 from onrecord.domain.log import Append, Backend, RecordedEvent
 from onrecord.domain.marks.marked_ids import access_id, day_of, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
@@ -155,6 +156,41 @@ def test_an_actor_that_is_no_digest_has_no_name_and_stops_nothing(opens: Opens) 
     assert (odd.actor, odd.actor_name) == ("not hex", None)
     assert usual.actor_name == "ana"
     assert store.access.entries(actor="not hex") == [odd]
+
+
+def test_entries_are_read_by_the_page_from_the_days_that_have_any(
+    opens: Opens, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opens()
+    monkeypatch.setattr(access_log, "_PAGE", 2)
+    monkeypatch.setattr(access_log, "_DAYS", 7)
+    days = (NOON - 40 * DAY, NOON - 3 * DAY, NOON)
+    add(store, *(AccessRead(tenant=TENANT, via=f"{n}", at=at) for at in days for n in range(5)))
+    pages: list[UUID] = []
+    read = backend.read
+
+    def counted(conversation_id: UUID, **limits: int | None) -> Iterator[RecordedEvent]:
+        pages.append(conversation_id)
+        return read(conversation_id, **limits)
+
+    monkeypatch.setattr(backend, "read", counted)
+    until = time_of(NOON + DAY)
+    assert [each.via for each in store.access.entries(until=until, limit=3)] == ["4", "3", "2"]
+    assert pages == [access_id(TENANT, day_of(NOON))] * 2
+    pages.clear()
+    told = store.access.entries(since=time_of(NOON - 300 * DAY), until=until)
+    assert [(each.at, each.via) for each in told] == [
+        (at, f"{n}") for at in reversed(days) for n in reversed(range(5))
+    ]
+    assert len(pages) == 3 * len(days)
+
+
+def test_entries_without_since_are_those_of_the_30_days_before_until(opens: Opens) -> None:
+    store = opens()
+    days = (NOON - 30 * DAY - 1, NOON - 30 * DAY, NOON - 1, NOON)
+    add(store, *(AccessRead(tenant=TENANT, via="x", at=at) for at in days))
+    told = store.access.entries(until=time_of(NOON))
+    assert [each.at for each in told] == [NOON - 1, NOON - 30 * DAY]
 
 
 def add(store: Store, *facts: AccessFact, actor: str | None = None) -> None:
