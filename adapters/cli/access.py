@@ -51,7 +51,7 @@ def access(
             metavar="TIME",
             parser=time_given,
             help="From that time on: a day or a time, in UTC unless it says otherwise.",
-            show_default="30 days ago",
+            show_default="30 days before --until, else 30 days ago",
         ),
     ] = None,
     until: Annotated[
