@@ -22,10 +22,10 @@ from tests.adapters.cli.test_cli_controls import names_of_commands
 
 SHOW_NOTHING = {
     *("approve", "bpmn", "capabilities", "check-request", "checkpoint", "compact", "demo", "deny"),
-    *("edit-message", "expire", "forget", "forget-actor", "fork", "holds", "import", "keys"),
-    *("migrate", "parked", "pause", "proof", "rebuild", "redact", "resume", "retention"),
-    *("retract-answer", "retry", "seal", "seal-key", "serve", "sweep", "verify", "views"),
-    "worker",
+    *("edit-message", "erase", "expire", "forget", "forget-actor", "fork", "holds", "import"),
+    *("kek", "keys", "migrate", "parked", "pause", "proof", "rebuild", "redact", "resume"),
+    *("retention", "retract-answer", "retry", "rotate-keys", "seal", "seal-key", "serve"),
+    *("sweep", "verify", "views", "worker"),
 }
 """Commands that show nothing of what conversations say."""
 
