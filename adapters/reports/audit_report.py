@@ -59,11 +59,6 @@ _UPKEEP: Final = tuple(
 _PLACED: Final = ("conversation", "since", "until")
 """The filters that hold for erasures and holds as well."""
 
-MOST_NAMES: Final = 50
-"""How many names of a kind are counted each for itself."""
-
-_OTHERS: Final = "others"
-
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -107,7 +102,7 @@ class Tally:
         names = (entry.type, entry.outcome, actor, entry.model, entry.tool)
         for counter, name in zip(self.kinds.values(), names, strict=True):
             if name is not None:
-                counter[name if name in counter or len(counter) < MOST_NAMES else _OTHERS] += 1
+                counter[name] += 1
 
 
 class AuditReport:

@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +19,7 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.reports import audit_report
-from onrecord.adapters.reports.audit_report import MOST_NAMES, AuditReport, Tally
+from onrecord.adapters.reports.audit_report import AuditReport
 from onrecord.adapters.reports.formats import written_as
 from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.storage.atomic_files import write_atomically
@@ -234,13 +233,23 @@ def destroy_key(store: onrecord.Store) -> None:
     backend_of(store).append([Append(operators, stream, (draft_fact(fact, stamp),))])
 
 
-def test_names_beyond_the_first_are_counted_together(store: onrecord.Store) -> None:
-    (entry,) = store.views.audit(type="tool_call.recorded")
-    tally = Tally()
-    for number in range(MOST_NAMES + 10):
-        tally.add(replace(entry, tool=f"tool {number}"))
-    assert len(tally.kinds["tool"]) == MOST_NAMES + 1
-    assert tally.kinds["tool"]["others"] == 10
+def test_the_names_that_come_most_often_are_listed_and_all_are_counted(
+    command: Command, store: onrecord.Store
+) -> None:
+    chat = store.conversation("many")
+    calls = [ToolCall(id=f"{n}", name=f"tool {min(n, 60)}", arguments={}) for n in range(70)]
+    for call in calls:
+        content = call.model_copy(update={"name": "others"}) if call.id == "0" else call
+        chat.log.append(ToolCallRecorded(call_id=call.id, name=content.name, content=content))
+    report = AuditReport(store, {}, "eve")
+    assert sum(1 for _ in report.entries()) == report.tally.count
+    tools = report.tally.kinds["tool"]
+    assert (len(tools), tools["others"], tools["tool 60"]) == (62, 1, 10)
+    command("audit", "--report", "audit.html")
+    texts = Page(Path("audit.html").read_text("utf-8")).texts
+    summed = texts[texts.index("Tool") :]
+    assert summed[1:3] == ["tool 60", "10"]
+    assert "and 50 more names" in summed
 
 
 def test_without_pyarrow_parquet_says_what_to_install(
