@@ -119,10 +119,9 @@ def connect(
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
     if _scheme(place) in _SERVICE:
-        if redis or listen or seals or seal_key or keys or kek:
+        if redis or listen or seals or seal_key or seal_vkey or keys or kek or plain_views:
             raise InvalidInput(
-                "a service has its own Redis, its own database, its own seals and its own keys: leave "
-                "them out"
+                "a service has its own Redis, database, keys and views, and its own seals: leave them out"
             )
         return _resumed(
             _service_store(

@@ -283,6 +283,10 @@ def test_a_key_that_cannot_be_sent_and_what_a_service_has_itself_are_refused() -
         onrecord.connect("https://log.example", key="a\r\nb")
     with pytest.raises(InvalidInput, match="own Redis"):
         onrecord.connect("https://log.example", redis="redis://")
+    with pytest.raises(InvalidInput, match="own seals"):
+        onrecord.connect("https://log.example", seal_vkey="log+1234+key")
+    with pytest.raises(InvalidInput, match="and views"):
+        onrecord.connect("https://log.example", plain_views=["search"])
     with pytest.raises(InvalidInput, match="for a service"):
         onrecord.connect("memory://", key="ork_writer")
 
