@@ -23,7 +23,7 @@ from onrecord.adapters.cli.program import (
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named, size
 from onrecord.adapters.terminal.view_listings import (
-    DEEDS,
+    AUDIT_ENTRIES,
     HITS,
     IN_FORCE,
     OVERVIEW,
@@ -255,7 +255,7 @@ def audit(
     show_page(
         context,
         url,
-        DEEDS,
+        AUDIT_ENTRIES,
         lambda views, id_of: views.audit(
             conversation=id_of(conversation), **filters, limit=limit, after=after
         ),
@@ -274,10 +274,11 @@ def _write_report(
     """Write the whole audit to a new file, in the format that its name ends with."""
     from onrecord.adapters.reports.audit_report import AuditReport
     from onrecord.adapters.reports.formats import written_as
+    from onrecord.adapters.settings import settings
 
     pieces_of = written_as(file)
     with opened(context, url) as store:
-        report = AuditReport(store, filters, acting_name(None))
+        report = AuditReport(store, filters, acting_name(None), settings().seals)
         written = write_new_file(store, file, pieces_of(report))
     count = report.tally.count
     if as_json:

@@ -14,9 +14,10 @@ from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.output import named
-from onrecord.adapters.terminal.view_listings import DEEDS
+from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES
 from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
@@ -26,6 +27,7 @@ from onrecord.projections.views.audit import AuditEntry
 if TYPE_CHECKING:
     from onrecord.adapters.seals.checkpoints import SealedCheckpoint
     from onrecord.adapters.views.pages import Page
+    from onrecord.domain.log import Backend
 
 PAGE: Final = 1_000
 """How many entries are read at once."""
@@ -108,8 +110,17 @@ class Tally:
 class AuditReport:
     """The whole audit of a question, to be written once: `heading`, then `entries`, then `upkeep`."""
 
-    def __init__(self, store: Store, filters: Mapping[str, Any], made_by: str) -> None:
-        """Read the first page, from a view that has what the log had; filters are those of `audit`."""
+    def __init__(
+        self,
+        store: Store,
+        filters: Mapping[str, Any],
+        made_by: str,
+        sealing: SealSettings | None = None,
+    ) -> None:
+        """Read the first page, from a view that has what the log had; filters are those of `audit`.
+
+        `sealing` says where the log is sealed and who signs; without it no seal is told of.
+        """
         asked = {name: value for name, value in filters.items() if value is not None}
         self._filters: dict[str, Any] = dict(asked)
         if "conversation" in asked:
@@ -118,7 +129,9 @@ class AuditReport:
         self._first = caught_up(store, lambda: self._page(self._filters, None))
         self.tally = Tally()
         self.remarks = tuple(_remarks(self._first))
-        self.heading = _heading(store, asked, made_by, self._first.page.position)
+        self.heading = _heading(
+            store, asked, made_by, self._first.page.position, sealing or SealSettings()
+        )
 
     def entries(self) -> Iterator[AuditEntry]:
         """Yield the entries, the latest first, and count them."""
@@ -142,7 +155,7 @@ class AuditReport:
 
     def _all(self, filters: Mapping[str, Any], page: Page[AuditEntry]) -> Iterator[AuditEntry]:
         while True:
-            yield from (DEEDS.whole(self._store, entry) for entry in page)
+            yield from (AUDIT_ENTRIES.whole(self._store, entry) for entry in page)
             if page.after is None:
                 return
             page = self._page(filters, page.after)
@@ -162,8 +175,9 @@ def _remarks(first: CaughtUpPage[AuditEntry]) -> Iterator[str]:
         yield f"{counted(page.parked, 'conversation')} missing in part: see `onrecord parked`."
 
 
-def _heading(store: Store, asked: Mapping[str, Any], made_by: str, position: int) -> Heading:
-    from onrecord.adapters.app import shown
+def _heading(
+    store: Store, asked: Mapping[str, Any], made_by: str, position: int, sealing: SealSettings
+) -> Heading:
     from onrecord.domain.seals.checkpoint import log_id_of
 
     backend = backend_of(store)
@@ -173,9 +187,9 @@ def _heading(store: Store, asked: Mapping[str, Any], made_by: str, position: int
         tenant=store.tenant,
         log_id=log_id_of(backend.digest),
         incarnation=backend.incarnation(),
-        url=shown(store.url),
+        url=store.url,
         asked=tuple((words, _said(asked[name])) for name, words in _ASKED.items() if name in asked),
-        seals=tuple(_last_seals(store)),
+        seals=tuple(_last_seals(backend, sealing)),
         position=position,
     )
 
@@ -184,20 +198,17 @@ def _said(value: object) -> str:
     return f"{value:%Y-%m-%d %H:%M %Z}" if isinstance(value, datetime) else str(value)
 
 
-def _last_seals(store: Store) -> Iterator[tuple[SealedCheckpoint, str]]:
+def _last_seals(backend: Backend, sealing: SealSettings) -> Iterator[tuple[SealedCheckpoint, str]]:
     """Yield the last checkpoint of each shard, as the first place has it that is believed."""
-    from onrecord.adapters.settings import settings
-
-    known, backend = settings().seals, backend_of(store)
-    if not known.places:
+    if not sealing.places:
         return
     from onrecord.adapters.seals.checkpoints import ShardSeals
     from onrecord.adapters.seals.places import place_at
     from onrecord.adapters.seals.trust import trusted_keys
     from onrecord.domain.seals.checkpoint import log_id_of
 
-    keys, log_id = trusted_keys(known).keys, log_id_of(backend.digest)
-    places = [place_at(url) for url in known.places] if keys else []
+    keys, log_id = trusted_keys(sealing).keys, log_id_of(backend.digest)
+    places = [place_at(url) for url in sealing.places] if keys else []
     for cursor in backend.cursors():
         kept = (ShardSeals(place, log_id, cursor.shard, keys) for place in places)
         found = ((seals.last(), str(seals.place)) for seals in kept)

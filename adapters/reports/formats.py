@@ -9,7 +9,7 @@ from typing import Any, Final
 from onrecord.adapters.reports.audit_report import AuditReport, heading_document
 from onrecord.adapters.reports.html_page import page_pieces
 from onrecord.adapters.reports.parquet import must_be_installed, parquet_pieces
-from onrecord.adapters.terminal.view_listings import DEEDS
+from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES
 from onrecord.adapters.terminal.view_pages import entry_document
 from onrecord.adapters.transfer.export import closed
 from onrecord.domain.errors import InvalidInput
@@ -47,7 +47,7 @@ def _lines(report: AuditReport) -> Iterator[Mapping[str, object]]:
 
 
 def _document(entry: AuditEntry) -> dict[str, Any]:
-    return entry_document(entry) | DEEDS.more(entry)
+    return entry_document(entry) | AUDIT_ENTRIES.more(entry)
 
 
 _FORMATS: Final[Mapping[str, Pieces]] = {

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from onrecord.adapters.reports.audit_report import AuditReport, Heading, Tally
 from onrecord.adapters.terminal.output import escaped, moment
-from onrecord.adapters.terminal.view_listings import DEEDS
+from onrecord.adapters.terminal.view_listings import audit_cells
 from onrecord.adapters.terminal.view_pages import name_of
 from onrecord.domain.documents import short_id
 from onrecord.domain.errors import counted
@@ -141,15 +141,15 @@ def _table(entries: Iterable[AuditEntry], nothing: str) -> Iterator[str]:
 
 
 def _row(entry: AuditEntry) -> str:
-    shown = DEEDS.cells(entry, name_of(entry))
-    _, actor, name, version, type_, model, tool, about, served, outcome = shown
+    shown = audit_cells(entry, name_of(entry))
     documents = " ".join(short_id(_with_dash(digest)) for digest in entry.documents)
     rules = (entry.policy, entry.deployment, entry.sha256 and f"sha256 {entry.sha256[:_DIGITS]}")
     cells = (
-        *(("time", moment(entry.recorded_at)), ("name", actor), ("name", served), ("name", name)),
-        *(("number", version), ("word", type_), ("name", model or tool)),
-        *((f"word {outcome or ''}".strip(), outcome), ("code", documents)),
-        *(("name", " · ".join(filter(None, rules))), ("text", about)),
+        ("time", moment(shown.recorded_at)),
+        *(("name", name) for name in (shown.actor, shown.on_behalf_of, shown.conversation)),
+        *(("number", shown.version), ("word", shown.type), ("name", shown.model or shown.tool)),
+        *((f"word {shown.outcome or ''}".strip(), shown.outcome), ("code", documents)),
+        *(("name", " · ".join(filter(None, rules))), ("text", shown.about)),
     )
     return f"<tr>{''.join(_cell(kind, value) for kind, value in cells)}</tr>\n"
 

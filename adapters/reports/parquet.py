@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from onrecord.adapters.reports.audit_report import PAGE, AuditReport, heading_document
-from onrecord.adapters.terminal.view_listings import DEEDS
+from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import NotInstalled
 from onrecord.projections.views.audit import AuditEntry
@@ -75,7 +75,7 @@ def _schema(pyarrow: Any) -> Any:
 
 
 def _row(entry: AuditEntry) -> _Row:
-    facts = DEEDS.more(entry)
+    facts = AUDIT_ENTRIES.more(entry)
     return {
         "recorded_at": entry.recorded_time,
         "occurred_at": entry.occurred_time,

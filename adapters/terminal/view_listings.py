@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.tables import Cell, Column, Kind
@@ -48,20 +48,39 @@ def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
     return name, entry.version, at, entry.role, entry.tool, entry.excerpt
 
 
-def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
-    actor = _person(entry.actor_name, entry.actor)
-    served = _person(entry.on_behalf_of_name, entry.on_behalf_of)
-    what = (entry.type, entry.model, entry.tool)
-    erasure = entry.erasure
-    if erasure is None:
-        on = entry.hold or entry.retention
-        name = name if on is None else str(on.conversation_id or "all")
-        about = _kept_text(entry)
-        return entry.recorded_at, actor, name, entry.version, *what, about, served, entry.outcome
-    # The stream of an erasure has no name: what was erased is meant.
-    erased = str(erasure.conversation_id)
-    about = _erasure_text(erasure)
-    return entry.recorded_at, actor, erased, entry.version, *what, about, served, entry.outcome
+class AuditCells(NamedTuple):
+    """What is listed of an entry of the audit, in the order of its columns."""
+
+    recorded_at: int
+    actor: str | None
+    conversation: str
+    version: int
+    type: str
+    model: str | None
+    tool: str | None
+    about: str | None
+    on_behalf_of: str | None
+    outcome: str | None
+
+
+def audit_cells(entry: AuditEntry, name: str) -> AuditCells:
+    """Return what is listed of an entry; `name` is that of its conversation.
+
+    The stream of what operators did has no name: what they did it to is meant.
+    """
+    on = entry.erasure or entry.hold or entry.retention
+    return AuditCells(
+        recorded_at=entry.recorded_at,
+        actor=_person(entry.actor_name, entry.actor),
+        conversation=name if on is None else str(on.conversation_id or "all"),
+        version=entry.version,
+        type=entry.type,
+        model=entry.model,
+        tool=entry.tool,
+        about=_kept_text(entry) if entry.erasure is None else _erasure_text(entry.erasure),
+        on_behalf_of=_person(entry.on_behalf_of_name, entry.on_behalf_of),
+        outcome=entry.outcome,
+    )
 
 
 def _in_force(entry: InForce, name: str) -> tuple[Cell, ...]:
@@ -212,7 +231,7 @@ HITS: Final = Listing(
     ),
     _hit,
 )
-DEEDS: Final = Listing(
+AUDIT_ENTRIES: Final = Listing(
     (
         Column("recorded", Kind.TIME),
         Column("actor"),
@@ -225,7 +244,7 @@ DEEDS: Final = Listing(
         Column("on behalf of"),
         Column("outcome", is_extra=True),
     ),
-    _deed,
+    audit_cells,
     _erasure,
     _with_operator,
 )

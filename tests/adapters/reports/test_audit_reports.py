@@ -22,6 +22,7 @@ from onrecord.adapters.reports import audit_report
 from onrecord.adapters.reports.audit_report import AuditReport
 from onrecord.adapters.reports.formats import written_as
 from onrecord.adapters.seals.key_files import make_key_file
+from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import backend_of
 from onrecord.domain.content import ToolCall
@@ -132,6 +133,20 @@ def test_a_page_says_who_made_it_of_what_and_what_was_asked(
         *("Erasures, legal holds and retention classes", "erasure.intended", "hold.placed"),
     ):
         assert fact in texts, fact
+
+
+def test_a_report_tells_of_the_seals_that_it_is_given(
+    command: Command, store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_key_file(Path("key"), key_name_of(log_id_of(backend_of(store).digest)))
+    monkeypatch.setenv("ONRECORD_SEALS", "seals")
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", "key")
+    assert command("seal").code == 0
+    given = settings().seals
+    monkeypatch.delenv("ONRECORD_SEALS")
+    (sealed,) = AuditReport(store, {}, "eve", given).heading.seals
+    assert sealed[0].checkpoint.shard == 0
+    assert AuditReport(store, {}, "eve").heading.seals == ()
 
 
 def test_lines_of_json_hold_everything_as_it_is_and_count_it(command: Command) -> None:
