@@ -169,7 +169,7 @@ def test_entries_are_read_by_the_page_from_the_days_that_have_any(
     pages: list[UUID] = []
     read = backend.read
 
-    def counted(conversation_id: UUID, **limits: int | None) -> Iterator[RecordedEvent]:
+    def counted(conversation_id: UUID, **limits: int) -> Iterator[RecordedEvent]:
         pages.append(conversation_id)
         return read(conversation_id, **limits)
 
