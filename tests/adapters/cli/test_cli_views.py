@@ -90,7 +90,7 @@ def test_the_audit_shows_and_finds_for_whom_something_was_done(command: Command,
     with onrecord.connect(url) as store:
         store.conversation("support/4713", on_behalf_of="mia").user("And now?")
     served = command("audit", "--on-behalf-of", "mia")
-    assert [(row[1], row[2], row[-1]) for row in served.columns] == [
+    assert [(row[1], row[2], row[-2]) for row in served.columns] == [
         ("ann", "support/4713", "mia")
     ] * 2
     (entry, _) = command("audit", "--on-behalf-of", "mia", "--json").document["entries"]
