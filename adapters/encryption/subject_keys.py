@@ -89,6 +89,7 @@ class SubjectKeys:
         self._lock = threading.Lock()
         self._ciphers: OrderedDict[str, _Kept] = OrderedDict()
         self._by_subjects: OrderedDict[tuple[Subject, ...], _Kept] = OrderedDict()
+        self._destructions = 0
 
     def cipher_for(self, subjects: tuple[Subject, ...]) -> BodyCipher:
         """Return what encrypts an event of these subjects; keys that are not there yet are made.
@@ -98,9 +99,10 @@ class SubjectKeys:
         kept = self._by_subjects.get(subjects)
         if kept is not None and self._is_there(kept):
             return kept.cipher
+        destructions = self._destructions
         keys = [self._made(subject.digest(self._digest)) for subject in subjects]
-        kept = self._keep(BodyCipher(data_key(keys)))
-        self._put(self._by_subjects, subjects, kept)
+        kept = self._keep(BodyCipher(data_key(keys)), destructions)
+        self._put(self._by_subjects, subjects, kept, destructions)
         return kept.cipher
 
     def cipher_of(self, name: str) -> BodyCipher | DestroyedKey:
@@ -111,13 +113,14 @@ class SubjectKeys:
         kept = self._ciphers.get(name)
         if kept is not None and self._is_there(kept):
             return kept.cipher
+        destructions = self._destructions
         keys: list[SubjectKey] = []
         for key_id in key_ids_of(name):
             key = self._unwrapped(self._found(key_id))
             if isinstance(key, DestroyedKey):
                 return key
             keys.append(key)
-        return self._keep(BodyCipher(data_key(keys))).cipher
+        return self._keep(BodyCipher(data_key(keys)), destructions).cipher
 
     def kept(self, name: str) -> BodyCipher | None:
         """Return what decrypts such events where that is in memory, and the key store is not to be asked."""
@@ -146,10 +149,8 @@ class SubjectKeys:
 
         Their ciphers are not in the memory of this process afterwards.
         """
-        gone = (self._store.destroy(key_id, _now()) for key_id in key_ids)
-        destroyed = tuple(each for each in gone if each is not None)
-        self._forget()
-        return destroyed
+        gone = (self._destroyed(key_id) for key_id in key_ids)
+        return tuple(each for each in gone if each is not None)
 
     def retired_before(self) -> KeyErasure:
         """Return what earlier calls of `finish` retired, as far as keys were destroyed under it."""
@@ -183,6 +184,12 @@ class SubjectKeys:
     def close(self) -> None:
         """Close the key store."""
         self._store.close()
+
+    def _destroyed(self, key_id: str) -> DestroyedKey | None:
+        try:
+            return self._store.destroy(key_id, _now())
+        finally:
+            self._forget(key_id)
 
     def _retired(self, name: str) -> int | None:
         until = self._key_encryption.retire(name)
@@ -272,21 +279,31 @@ class SubjectKeys:
         kept.looked_at = now
         return True
 
-    def _keep(self, cipher: BodyCipher) -> _Kept:
+    def _keep(self, cipher: BodyCipher, destructions: int) -> _Kept:
         kept = _Kept(cipher, self._clock())
-        self._put(self._ciphers, cipher.name, kept)
+        self._put(self._ciphers, cipher.name, kept, destructions)
         return kept
 
-    def _put(self, kept: OrderedDict[K, _Kept], key: K, cipher: _Kept) -> None:
+    def _put(self, kept: OrderedDict[K, _Kept], key: K, cipher: _Kept, destructions: int) -> None:
+        """Keep a cipher, unless a key was destroyed since so many were: it may be one of the cipher's."""
         with self._lock:
+            if self._destructions != destructions:
+                return
             kept[key] = cipher
             while len(kept) > _MOST_KEPT:
                 kept.popitem(last=False)
 
-    def _forget(self) -> None:
+    def _forget(self, key_id: str) -> None:
         with self._lock:
-            self._ciphers.clear()
-            self._by_subjects.clear()
+            self._destructions += 1
+            _drop(self._ciphers, key_id)
+            _drop(self._by_subjects, key_id)
+
+
+def _drop(kept: OrderedDict[K, _Kept], key_id: str) -> None:
+    """Drop the ciphers that a key is one of."""
+    for key in [key for key, each in kept.items() if key_id in key_ids_of(each.cipher.name)]:
+        del kept[key]
 
 
 def _now() -> int:

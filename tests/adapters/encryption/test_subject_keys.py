@@ -3,6 +3,7 @@
 import multiprocessing
 import shutil
 import signal
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -166,6 +167,37 @@ def test_a_process_learns_in_time_that_another_one_destroyed_a_key(tmp_path: Pat
     clock.now = KEPT_FOR
     assert (read(keys, *ana), read(keys, *bo)) == (None, CANARY)
     assert keys.cipher_for(ANA).name != ana[0]
+
+
+@pytest.mark.parametrize("verb", ["reading", "writing"])
+def test_a_key_that_is_destroyed_while_it_is_unwrapped_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    file = key_file(tmp_path)
+    keys, unwrap = SubjectKeys(store(tmp_path), file, LOG, digest), file.unwrap
+    name = keys_in(tmp_path).cipher_for(ANA).name
+
+    def late(wrapped: Wrapped, context: Mapping[str, str]) -> bytes:
+        """What was unwrapped a moment before another thread destroyed the key."""
+        secret = unwrap(wrapped, context)
+        keys.destroy([name])
+        return secret
+
+    monkeypatch.setattr(file, "unwrap", late)
+    cipher = keys.cipher_of(name) if verb == "reading" else keys.cipher_for(ANA)
+    assert isinstance(cipher, BodyCipher)
+    assert keys.kept(name) is None
+    assert isinstance(keys.cipher_of(name), DestroyedKey)
+    assert keys.cipher_for(ANA).name != name
+
+
+def test_only_what_is_under_a_destroyed_key_leaves_the_memory(tmp_path: Path) -> None:
+    keys = keys_in(tmp_path)
+    ana, bo, both = (keys.cipher_for(each) for each in (ANA, BO, (*ANA, *BO)))
+    keys.destroy([ana.name])
+    assert [keys.kept(each.name) for each in (ana, bo, both)] == [None, bo, None]
+    assert keys.cipher_for(BO) is bo
+    assert keys.cipher_for((*ANA, *BO)).name != both.name
 
 
 def test_a_process_keeps_so_many_ciphers_and_makes_the_others_again(
