@@ -6,11 +6,12 @@ conversations go with a key, and a log looks at no other as it is appended.
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
-_NAMED: Final = re.compile(rb'"key":"([A-Za-z0-9_+-]+)"')
+from onrecord.domain.encryption.bodies import key_name_in
+from onrecord.domain.encryption.keys import key_ids_of
+from onrecord.domain.errors import CorruptRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,12 @@ class KeyDestroyed:
     ordinal: int
 
 
-def keys_looked_for(header: bytes) -> list[str]:
-    """Return the ids of the keys that a header may name, in their order: a log parses no headers.
+def keys_looked_for(header: bytes) -> tuple[str, ...]:
+    """Return the ids of the keys that a header names, in their order: a log parses no headers.
 
-    What looks like one in the metadata of an event that is not encrypted is the id of no key.
+    None for an event in clear, whatever its metadata says, and for a name that is none of keys.
     """
-    found = _NAMED.search(header)
-    return [] if found is None else found[1].decode().split("+")
+    name = key_name_in(header)
+    with suppress(CorruptRecord):
+        return () if name is None else key_ids_of(name)
+    return ()

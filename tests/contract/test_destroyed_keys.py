@@ -136,7 +136,16 @@ def test_who_begins_while_a_key_is_destroyed_comes_before_it_or_is_refused(
 
 def test_a_log_reads_the_keys_of_a_header_as_its_members_say() -> None:
     name = key_name([GONE, OTHER])
-    (event,) = begun(name).events
-    assert keys_looked_for(event.header) == name.split("+")
-    (plain,) = begun(None).events
-    assert keys_looked_for(plain.header) == []
+    assert keys_looked_for(header_of(begun(name))) == tuple(name.split("+"))
+    assert keys_looked_for(header_of(begun(name, metadata={"key": GONE}))) == tuple(name.split("+"))
+    assert keys_looked_for(header_of(begun("no key"))) == ()
+
+
+def test_the_metadata_of_an_event_in_clear_names_no_key() -> None:
+    metadata = {"codec": ENCRYPTED, "key": GONE}
+    assert keys_looked_for(header_of(begun(None, metadata=metadata))) == ()
+
+
+def header_of(append: Append) -> bytes:
+    (event,) = append.events
+    return event.header
