@@ -123,7 +123,7 @@ def _keys(stored: Backend, file: Path, kek: str) -> SubjectKeys:
 
     log_id = log_id_of(stored.digest)
     key_encryption = key_encryption_at(kek)
-    key_encryption.current()
+    key_encryption.current()  # Checks that it is there, before a key store is made.
     return Of(open_key_store(file, log_id), key_encryption, log_id, stored.digest)
 
 
