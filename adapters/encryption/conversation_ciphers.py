@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -24,6 +25,7 @@ T = TypeVar("T")
 
 _MOST_KEPT: Final = 10_000
 _FORKED: Final = "conversation.forked"
+_NO_BATCH: Final[Mapping[UUID, BodyCipher]] = MappingProxyType({})
 
 
 class ConversationCiphers:
@@ -37,27 +39,40 @@ class ConversationCiphers:
         self._named: OrderedDict[UUID, tuple[tuple[str, ...], str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def to_append(self, append: Append) -> BodyCipher:
+    def to_append(self, append: Append, batch: Mapping[UUID, BodyCipher] = _NO_BATCH) -> BodyCipher:
         """Return what encrypts the events of an append.
 
         A conversation is under the keys of its first event. Those are the keys of the subjects that are
         named with it, else of what it was forked from, else its own. InvalidInput where other subjects
-        are named later, as long as the keys of those before are there.
+        are named later, as long as the keys of those before are there. `batch` is what conversations are
+        under by appends that go to the log together with this one, before it.
         """
-        begun = self._of_conversation(append.conversation_id)
-        subjects = append.events[0].subjects if append.events else ()
+        begun = self._of_conversation(append.conversation_id, batch)
+        subjects = _names_in(append)
         if not subjects:
-            return begun or self._of_origin(append) or self.own(append)
+            return begun or self._of_origin(append, batch) or self.own(append)
         if begun is not None and self._named.get(append.conversation_id) == (subjects, begun.name):
             return begun
-        known = _subjects(append.tenant, append.conversation_id, subjects)
-        named = self._asked(partial(self._keys.cipher_for, known))
+        named = self.of_names(append)
         if begun is not None and begun.name != named.name:
             raise InvalidInput(
                 "the conversation is of other subjects since its first event: name those, or none"
             )
         self._keep(self._named, append.conversation_id, (subjects, named.name))
         return named
+
+    def own(self, append: Append) -> BodyCipher:
+        """Return what a conversation is under where nobody is named; the log is not asked."""
+        return self._of_subjects(append, ())
+
+    def of_names(self, append: Append) -> BodyCipher:
+        """Return what an append is under by the subjects that it names, if any; the log is not asked."""
+        return self._of_subjects(append, _names_in(append))
+
+    def note_begun(self, conversation_id: UUID, header: bytes) -> None:
+        """Remember what a conversation is under whose first event, with this header, was recorded."""
+        if (name := key_name_in(header)) is not None:
+            self._keep(self._names, conversation_id, name)
 
     def of_begun(self, conversation_id: UUID) -> BodyCipher | DestroyedKey | None:
         """Return what a conversation is under since its first event; None if it has none, or one in clear."""
@@ -74,20 +89,22 @@ class ConversationCiphers:
 
     def of(self, name: str) -> BodyCipher | DestroyedKey:
         """Return what decrypts what is under keys, or the one of them that is destroyed."""
-        return self._keys.kept(name) or self._asked(partial(self._keys.cipher_of, name))
+        # The key store may wait for a disk or a KMS.
+        return self._keys.kept(name) or beside_loop(partial(self._keys.cipher_of, name))
 
-    def _of_conversation(self, conversation_id: UUID) -> BodyCipher | None:
-        """Return what a conversation is under since its first event; None if it has none, or no key any more."""
-        name = self._names.get(conversation_id) or self._name_in_log(conversation_id)
-        cipher = None if name is None else self.of(name)
+    def _of_conversation(
+        self, conversation_id: UUID, batch: Mapping[UUID, BodyCipher]
+    ) -> BodyCipher | None:
+        """Return what a conversation is under; None if it has not begun, or its key is destroyed."""
+        cipher = batch.get(conversation_id) or self.of_begun(conversation_id)
         return cipher if isinstance(cipher, BodyCipher) else None
 
     def _name_in_log(self, conversation_id: UUID) -> str | None:
         first = next(iter(self._log.first_events((conversation_id,))), None)
-        name = None if first is None else key_name_in(first.header)
-        if name is not None:
-            self._keep(self._names, conversation_id, name)
-        return name
+        if first is None:
+            return None
+        self.note_begun(conversation_id, first.header)
+        return key_name_in(first.header)
 
     def _keep(self, kept: OrderedDict[UUID, T], conversation_id: UUID, what: T) -> None:
         with self._lock:
@@ -95,22 +112,21 @@ class ConversationCiphers:
             while len(kept) > _MOST_KEPT:
                 kept.popitem(last=False)
 
-    def _of_origin(self, append: Append) -> BodyCipher | None:
+    def _of_origin(self, append: Append, batch: Mapping[UUID, BodyCipher]) -> BodyCipher | None:
         for event in append.events:
             if event.type == _FORKED:
                 forked = decode(event.type, event.schema_version, event.body)
                 if isinstance(forked, ConversationForked):
-                    return self._of_conversation(forked.origin)
+                    return self._of_conversation(forked.origin, batch)
         return None
 
-    def own(self, append: Append) -> BodyCipher:
-        """Return what a conversation is under where nobody is named; the log is not asked."""
-        own = _subjects(append.tenant, append.conversation_id, ())
-        return self._asked(partial(self._keys.cipher_for, own))
+    def _of_subjects(self, append: Append, names: tuple[str, ...]) -> BodyCipher:
+        subjects = _subjects(append.tenant, append.conversation_id, names)
+        return beside_loop(partial(self._keys.cipher_for, subjects))
 
-    def _asked(self, ask: Callable[[], T]) -> T:
-        """Ask the key store, which may wait for a disk or a KMS."""
-        return beside_loop(ask)
+
+def _names_in(append: Append) -> tuple[str, ...]:
+    return append.events[0].subjects if append.events else ()
 
 
 @lru_cache(maxsize=1024)

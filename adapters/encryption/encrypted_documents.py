@@ -58,7 +58,7 @@ class EncryptedDocuments:
             raise CorruptRecord("the document was erased: its key was destroyed")
         raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
 
-    def moved(self, append: Append, cipher: BodyCipher) -> bool:
+    def rekey(self, append: Append, cipher: BodyCipher) -> bool:
         """Put what was stored before a conversation began under the keys that it begins with.
 
         Return whether anything was: then the append may find what it missed.
@@ -68,15 +68,15 @@ class EncryptedDocuments:
             return False
         blobs = dict.fromkeys(blob for event in append.events for blob in event.blobs)
         named = (blob for blob in blobs if isinstance(blob, Blob))
-        moved = [self._moved(append, blob, before, cipher) for blob in named]
-        return any(moved)
+        rekeyed = [self._rekey(append, blob, before, cipher) for blob in named]
+        return any(rekeyed)
 
     def _before(self, conversation_id: UUID) -> BodyCipher | DestroyedKey | None:
         """Return what the last document was put under that this process stored in a conversation."""
         name = self._put_under.get(conversation_id)
         return None if name is None else self._ciphers.of(name)
 
-    def _moved(self, append: Append, blob: Blob, before: BodyCipher, cipher: BodyCipher) -> bool:
+    def _rekey(self, append: Append, blob: Blob, before: BodyCipher, cipher: BodyCipher) -> bool:
         owner = append.conversation_id
         with suppress(CorruptRecord):
             chunks = self._decrypted(owner, blob, before)

@@ -6,16 +6,15 @@ that seals, proofs and hashes need. Only here the two meet, so nobody forgets to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
 from onrecord.adapters.encryption.encrypted_documents import EncryptedDocuments
-from onrecord.adapters.encryption.recorded_anew import recorded_anew
-from onrecord.adapters.encryption.repeated_events import judged
+from onrecord.adapters.encryption.repeated_events import compare_texts
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.storage.subscription import Wakeups
@@ -23,6 +22,7 @@ from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import KeyedBlobs, address_of, addresses_of
 from onrecord.domain.encryption.bodies import encrypted_header, is_clear, key_name_in
 from onrecord.domain.encryption.wrapped import DestroyedKey
+from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from onrecord.domain.head import Pointer
 from onrecord.domain.log import (
@@ -31,9 +31,11 @@ from onrecord.domain.log import (
     Backend,
     BlobMissing,
     Cursor,
+    Duplicate,
     Mismatch,
     NewEvent,
     NewSince,
+    Recorded,
     RecordedEvent,
     Subscription,
     Told,
@@ -41,10 +43,15 @@ from onrecord.domain.log import (
 )
 from onrecord.domain.operators import is_operators
 
+if TYPE_CHECKING:
+    from onrecord.adapters.streams.stream import Appends
+
 LOCKED = (
     "the log is encrypted: name its keys by $ONRECORD_KEYS and $ONRECORD_KEK, or by `keys` and `kek` "
     "of connect"
 )
+
+_FIRST: Final = 1
 
 
 class StoredLog(KeyedBlobs, Backend, Protocol):
@@ -101,11 +108,12 @@ class EncryptedLog:
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded, encrypted, and return a verdict for each request, in order."""
-        return appended(self, self.stored, appends)
+        return append_encrypted(self, self.stored, appends)
 
-    def encrypted(self, append: Append) -> Append:
+    def encrypted(self, append: Append, batch: MutableMapping[UUID, BodyCipher]) -> Append:
         """Return an append with the bodies as they are stored; what stays in clear as it is.
 
+        `batch` is what the conversations of the appends before it are under, and gets this one's.
         InvalidInput for an event whose header says that it is encrypted already.
         """
         cipher: BodyCipher | None = None
@@ -114,13 +122,14 @@ class EncryptedLog:
             if _stays_clear(event):
                 events.append(event)
                 continue
-            cipher = cipher or self.ciphers().to_append(append)
+            cipher = cipher or self.ciphers().to_append(append, batch)
             header = encrypted_header(event.header, cipher.name)
             body = cipher.encrypted(header, event.body)
             blobs = addresses_of(cipher.data_key, event.blobs)
             events.append(_stored(event, header, body, blobs))
         if cipher is None:
             return append
+        batch[append.conversation_id] = cipher
         return Append(append.tenant, append.conversation_id, tuple(events), append.expected_version)
 
     def readable(self, event: RecordedEvent) -> RecordedEvent:
@@ -197,12 +206,15 @@ class EncryptedLog:
         """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
         yield from self._known_documents().get(conversation_id, blob)
 
-    def moved(self, append: Append) -> bool:
-        """Whether documents of before a conversation began were put under the keys that it begins with."""
+    def rekey_documents(self, append: Append) -> bool:
+        """Put documents of before a conversation began under the keys that it begins with, if there are any.
+
+        Return whether there were.
+        """
         if all(_stays_clear(event) for event in append.events):
             return False
         cipher = self.ciphers().to_append(append)
-        return self._known_documents().moved(append, cipher)
+        return self._known_documents().rekey(append, cipher)
 
     def _each(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
         return [self.readable(event) for event in events]
@@ -219,27 +231,76 @@ class EncryptedLog:
         return self._documents
 
 
-class _Appends(Protocol):
-    def append(self, appends: Sequence[Append]) -> list[Verdict]: ...
-
-
-def appended(log: EncryptedLog, appends_to: _Appends, appends: Sequence[Append]) -> list[Verdict]:
+def append_encrypted(
+    log: EncryptedLog, destination: Appends, appends: Sequence[Append]
+) -> list[Verdict]:
     """Append to what writes into the log that is stored, encrypted; return what it says of the text."""
-    verdicts = recorded_anew(log, appends_to, appends)
+    verdicts = _append_anew(log, destination, appends)
     for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True)):
-        if isinstance(verdict, BlobMissing) and log.moved(append):
-            (verdicts[place],) = recorded_anew(log, appends_to, [append])
+        if isinstance(verdict, BlobMissing) and log.rekey_documents(append):
+            (verdicts[place],) = _append_anew(log, destination, [append])
     return [
-        judged(log.stored, append, verdict, log.readable)
+        compare_texts(log.stored, append, verdict, log.readable)
         if isinstance(verdict, Mismatch)
         else verdict
         for append, verdict in zip(appends, verdicts, strict=True)
     ]
 
 
-def appends_to(backend: Backend, appends: _Appends) -> _Appends:
+def _append_anew(
+    log: EncryptedLog, destination: Appends, appends: Sequence[Append]
+) -> list[Verdict]:
+    """Encrypt and append, under new keys as long as the log says that one is destroyed.
+
+    The log says so before the key store lets the key go. Whoever hears of it first does that: then the
+    subject gets a new key. All that is not recorded of such a conversation is appended anew, in order:
+    its later events are under the keys of its first one.
+    """
+    batch: dict[UUID, BodyCipher] = {}
+    encrypted = [log.encrypted(append, batch) for append in appends]
+    verdicts = list(destination.append(encrypted))
+    if destination is log.stored and log.keys is not None:
+        # What is recorded with something else may still be rolled back.
+        _note_begun(log.ciphers(), encrypted, verdicts)
+    refused = {
+        append.conversation_id
+        for append, verdict in zip(encrypted, verdicts, strict=True)
+        if isinstance(verdict, KeyDestroyed) and _destroy_key(log, append, verdict)
+    }
+    again = [
+        place
+        for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True))
+        if append.conversation_id in refused and not isinstance(verdict, Recorded | Duplicate)
+    ]
+    if again:
+        anew = _append_anew(log, destination, [appends[place] for place in again])
+        for place, verdict in zip(again, anew, strict=True):
+            verdicts[place] = verdict
+    return verdicts
+
+
+def _note_begun(
+    ciphers: ConversationCiphers, appends: Sequence[Append], verdicts: Sequence[Verdict]
+) -> None:
+    for append, verdict in zip(appends, verdicts, strict=True):
+        if isinstance(verdict, Recorded) and verdict.first == _FIRST:
+            ciphers.note_begun(append.conversation_id, append.events[0].header)
+
+
+def _destroy_key(log: EncryptedLog, append: Append, verdict: KeyDestroyed) -> bool:
+    """Destroy the key that a log says is destroyed; return whether the append is under it at all."""
+    keys = keys_looked_for(append.events[0].header)
+    if log.keys is None or verdict.ordinal >= len(keys):
+        return False
+    log.keys.destroy([keys[verdict.ordinal]])
+    return True
+
+
+def appends_to(backend: Backend, destination: Appends) -> Appends:
     """Return what takes appends in a log's place, in its database: encrypted, where the log is."""
-    return _EncryptedAppends(backend, appends) if isinstance(backend, EncryptedLog) else appends
+    if isinstance(backend, EncryptedLog):
+        return _EncryptedAppends(backend, destination)
+    return destination
 
 
 def opaque(backend: Backend, *, uses_keys: bool = False) -> Backend:
@@ -271,10 +332,10 @@ def stored_of(backend: Backend) -> Backend:
 @dataclass(frozen=True, slots=True)
 class _EncryptedAppends:
     log: EncryptedLog
-    appends: _Appends
+    destination: Appends
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
-        return appended(self.log, self.appends, appends)
+        return append_encrypted(self.log, self.destination, appends)
 
 
 class _ReadableSubscription(Subscription):

@@ -12,7 +12,8 @@ from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
 from onrecord.domain.encryption.bodies import is_clear, key_name_in
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from onrecord.domain.log import Backend, RecordedEvent, Subscription
-from onrecord.domain.operators import is_marked, is_operators
+from onrecord.domain.marks.marked_ids import is_marked
+from onrecord.domain.operators import is_operators
 from onrecord.domain.seals.checkpoint import log_id_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ Readable: TypeAlias = Callable[[RecordedEvent], RecordedEvent]
 _PAGE: Final = 200
 
 
-def judged(
+def compare_texts(
     log: Log, append: Append, mismatch: Mismatch, readable: Readable
 ) -> Duplicate | Mismatch:
     """Return what is true of an append, in clear, of which the log says that it is a mismatch.

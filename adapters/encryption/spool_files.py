@@ -59,7 +59,7 @@ class EncryptedFiles:
         try:
             return ciphers.to_append(append)
         except StorageError:  # What waits does so because the log cannot be asked.
-            return ciphers.own(append)
+            return ciphers.of_names(append)
 
     def _decrypted(self, file: BinaryIO) -> Iterator[bytes]:
         size = file.seek(0, os.SEEK_END) - DIGEST_SIZE

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.domain.encryption.bodies import ENCRYPTED, encrypted_header
 from onrecord.domain.encryption.subjects import named_subject
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
@@ -95,6 +97,52 @@ def test_a_conversation_has_the_subjects_of_its_first_event(log: EncryptedLog) -
     log.append([about(appending(conversation, prompt()), "ben", "ana")])
     with pytest.raises(InvalidInput, match="other subjects"):
         log.append([about(appending(conversation, prompt()), "ana")])
+
+
+def test_the_appends_of_a_batch_to_a_new_conversation_are_under_one_key(log: EncryptedLog) -> None:
+    conversation, fork = uuid4(), uuid4()
+    first = about(appending(conversation, started()), "ana")
+    later = appending(conversation, prompt())
+    forked = appending(fork, started("fork"), ConversationForked(origin=conversation, version=1))
+    log.append([first, later, forked])
+    known = key_names(log, first)
+    assert None not in known
+    assert key_names(log, later) == key_names(log, forked) == known
+
+
+def test_a_batch_that_begins_under_a_destroyed_key_is_recorded_in_order_under_a_new_one(
+    log: EncryptedLog,
+) -> None:
+    before, conversation, other = uuid4(), uuid4(), uuid4()
+    append = about(appending(before, started()), "ana")
+    log.append([append])
+    (gone,) = key_names(log, append)
+    assert gone is not None
+    Operators(log.stored, TENANT).destroy_key(gone, uuid4(), "ann")
+    first = about(appending(conversation, started("new")), "ana")
+    later = appending(conversation, prompt())._replace(expected_version=1)
+    beside = appending(other, started("other"))
+    verdicts = log.append([first, beside, later])
+    assert [(each.first, each.last) for each in verdicts if isinstance(each, Recorded)] == [
+        (1, 1),
+        (1, 1),
+        (2, 2),
+    ]
+    assert key_names(log, first) == key_names(log, later) != {gone}
+    assert [event.event() for event in log.read(conversation)] == [started("new"), prompt()]
+
+
+def test_the_keys_of_what_was_just_begun_are_not_looked_up_in_the_log(
+    log: EncryptedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = uuid4()
+    first, later = appending(conversation, started()), appending(conversation, prompt())
+    log.append([about(first, "ana")])
+    asked: list[Sequence[UUID]] = []
+    monkeypatch.setattr(log.stored, "first_events", asked.append)
+    log.append([later])
+    assert asked == []
+    assert key_names(log, later) == key_names(log, first)
 
 
 def test_what_a_destroyed_key_encrypted_is_read_as_erased(log: EncryptedLog) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -13,8 +14,9 @@ from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.wire.blob_bytes import FileBytes, filed, pieces_of
 from onrecord.domain.blobs import blob_of
-from onrecord.domain.encryption.subjects import conversation_subject
+from onrecord.domain.encryption.subjects import conversation_subject, named_subject
 from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.wire.spooled_events import FULL, begin, unstored
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import MemoryPlace
@@ -85,6 +87,24 @@ def test_what_is_under_a_destroyed_key_is_dropped(log: EncryptedLog, tmp_path: P
     log.keys.erase([conversation_subject(TENANT, waiting.append.conversation_id)])
     assert Spool(folder, EncryptedFiles(log)).take_in(log) == 0
     assert not list(folder.iterdir())
+
+
+def test_what_waits_for_a_log_that_is_away_is_under_the_keys_of_whom_it_names(
+    log: EncryptedLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert log.keys is not None
+    waiting, folder = unstored("Hello"), tmp_path / "spool"
+    events = tuple(each._replace(subjects=("ana",)) for each in waiting.append.events)
+    waiting = waiting._replace(append=waiting.append._replace(events=events))
+
+    def away(conversation_ids: Sequence[UUID]) -> list[RecordedEvent]:
+        raise StorageUnavailable("the log is away")
+
+    monkeypatch.setattr(log.stored, "first_events", away)
+    Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
+    (file,) = folder.iterdir()
+    name = log.keys.cipher_for((named_subject(TENANT, "ana"),)).name
+    assert name.encode() in file.read_bytes()
 
 
 def test_without_a_key_nothing_is_written_in_clear(log: EncryptedLog, tmp_path: Path) -> None:
