@@ -128,17 +128,6 @@ class SubjectKeys:
         is_recent = kept is not None and self._clock() - kept.looked_at < KEPT_FOR
         return kept.cipher if kept is not None and is_recent else None
 
-    def erase(self, subjects: Sequence[Subject]) -> KeyErasure:
-        """Destroy the keys of subjects, as far as they have any, and do what `finish` does.
-
-        InvalidInput where only its owner changes the key-encryption key: the keys are destroyed then, and
-        `finish` is to be called when that was done.
-        """
-        found = (self.key_id_of(subject) for subject in dict.fromkeys(subjects))
-        destroyed = self.destroy([key_id for key_id in found if key_id is not None])
-        rest = self.finish()
-        return KeyErasure(destroyed, rest.rewrapped, rest.retired, rest.undoable_until)
-
     def key_id_of(self, subject: Subject) -> str | None:
         """Return the id of the key that a subject has; None where it has none, or none any more."""
         found = self._store.find(subject.digest(self._digest))

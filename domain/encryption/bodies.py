@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from onrecord.domain.encryption.keys import key_ids_of
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.header import CODEC, FORMAT, ClientHeader
+from onrecord.domain.header import CODEC, FORMAT
 
 ENCRYPTED: Final = "json+aes-256-gcm"
 """The codec of a body that is JSON, encrypted."""
@@ -34,18 +33,6 @@ def parted(stored: bytes) -> tuple[bytes, bytes]:
     return stored[:NONCE_SIZE], stored[NONCE_SIZE:]
 
 
-def is_encrypted(header: ClientHeader) -> bool:
-    """Whether a header says that its body is encrypted; CorruptRecord where it says both yes and no."""
-    if (header.codec == ENCRYPTED) != (header.key_id is not None):
-        raise CorruptRecord("the header of an event names keys and a codec that do not go together")
-    return header.codec == ENCRYPTED
-
-
-def key_ids_in(header: ClientHeader) -> tuple[str, ...]:
-    """Return the ids of the keys that the body is under: none where it is not encrypted."""
-    return key_ids_of(header.key_id or "") if is_encrypted(header) else ()
-
-
 def is_clear(header: bytes) -> bool:
     """Whether the bytes of a client header are of a body that is JSON in clear."""
     return header.startswith(_CLEAR, header.find(_CODEC))
@@ -62,7 +49,7 @@ def encrypted_header(header: bytes, key_name: str) -> bytes:
 def key_name_in(header: bytes) -> str | None:
     """Return the name of the keys that the body of a client header is under; None where it is clear.
 
-    As `key_ids_in`, but the header is not parsed: that costs more than decryption.
+    The header is not parsed: that costs more than decryption.
     """
     if not header.startswith(_UNDER_KEYS, header.find(_CODEC)):
         return None

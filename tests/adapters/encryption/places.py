@@ -7,7 +7,7 @@ from uuid import UUID
 
 from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
 from onrecord.adapters.encryption.sqlite_key_store import SqliteKeyStore, open_key_store
-from onrecord.adapters.encryption.subject_keys import SubjectKeys
+from onrecord.adapters.encryption.subject_keys import KeyErasure, SubjectKeys
 from onrecord.domain.encryption.subjects import Subject, named_subject
 
 LOG: Final = UUID("4f4e5243-0000-8000-8000-000000000001")
@@ -46,3 +46,10 @@ class Clock:
 def keys_in(folder: Path, clock: Clock | None = None) -> SubjectKeys:
     """The keys of a log's subjects, as a process that begins now finds them."""
     return SubjectKeys(store(folder), key_file(folder), LOG, digest, clock or Clock())
+
+
+def erase(keys: SubjectKeys, *subjects: Subject) -> KeyErasure:
+    """Destroy the keys of subjects, as far as they have any, and do what follows, as a store does."""
+    found = (keys.key_id_of(subject) for subject in subjects)
+    keys.destroy([key_id for key_id in found if key_id is not None])
+    return keys.finish()

@@ -12,6 +12,7 @@ from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.encryption.subjects import named_subject
+from tests.adapters.encryption import places
 
 CANARY = b"%PDF-1.7 the canary sings "
 LONG = CANARY * 200_000
@@ -41,7 +42,7 @@ def erase(store: Store, name: str) -> None:
     log = backend_of(store)
     assert isinstance(log, EncryptedLog)
     assert log.keys is not None
-    log.keys.erase([named_subject(store.tenant, name)])
+    places.erase(log.keys, named_subject(store.tenant, name))
 
 
 def test_documents_and_long_texts_are_read_and_stand_in_no_file_in_clear(

@@ -21,6 +21,7 @@ from onrecord.domain.encryption.blobs import PIECE_SIZE
 from onrecord.domain.encryption.subjects import named_subject
 from onrecord.domain.errors import CorruptRecord, InvalidExport, StorageUnavailable
 from onrecord.domain.log import Append, BlobMissing, Recorded
+from tests.adapters.encryption.places import erase
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import WHERE_THE_LOG_IS, SqlitePlace, prepared
 from tests.factories import TENANT, appending, attachment, started
@@ -94,7 +95,7 @@ def test_what_was_stored_before_a_conversation_names_its_subjects_goes_with_them
     assert log.sweep_blobs(0) == 1
     assert read(log, conversation, blob) == CANARY
     assert log.keys is not None
-    log.keys.erase([named_subject(TENANT, "ana")])
+    erase(log.keys, named_subject(TENANT, "ana"))
     with pytest.raises(CorruptRecord, match="its key was destroyed"):
         read(log, conversation, blob)
 

@@ -16,6 +16,7 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailab
 from onrecord.domain.events import ConversationForked
 from onrecord.domain.header import ClientHeader, header_bytes, parse_header
 from onrecord.domain.log import Append, Duplicate, Mismatch, Recorded
+from tests.adapters.encryption.places import erase
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import MemoryPlace
 from tests.factories import TENANT, appending, drafted, prompt, started
@@ -150,7 +151,7 @@ def test_what_a_destroyed_key_encrypted_is_read_as_erased(log: EncryptedLog) -> 
     append = about(appending(conversation, started(), prompt()), "ana")
     log.append([append])
     assert log.keys is not None
-    log.keys.erase([named_subject(TENANT, "ana")])
+    erase(log.keys, named_subject(TENANT, "ana"))
     assert [(event.salt, event.body) for event in log.read(conversation)] == [(None, None)] * 2
     assert log.append([append]) == [Duplicate(1, 2)]
 

@@ -17,6 +17,7 @@ from onrecord.domain.blobs import blob_of
 from onrecord.domain.encryption.subjects import conversation_subject, named_subject
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import RecordedEvent
+from tests.adapters.encryption.places import erase
 from tests.adapters.wire.spooled_events import FULL, begin, unstored
 from tests.contract.encrypted_places import EncryptedPlace
 from tests.contract.places import MemoryPlace
@@ -84,7 +85,7 @@ def test_what_is_under_a_destroyed_key_is_dropped(log: EncryptedLog, tmp_path: P
     begin(log, waiting)
     Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
     assert log.keys is not None
-    log.keys.erase([conversation_subject(TENANT, waiting.append.conversation_id)])
+    erase(log.keys, conversation_subject(TENANT, waiting.append.conversation_id))
     assert Spool(folder, EncryptedFiles(log)).take_in(log) == 0
     assert not list(folder.iterdir())
 

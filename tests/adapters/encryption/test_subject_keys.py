@@ -15,7 +15,7 @@ from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.environment import EnvironmentKeys
 from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
 from onrecord.adapters.encryption.local_keys import new_local_key
-from onrecord.adapters.encryption.subject_keys import KEPT_FOR, SubjectKeys
+from onrecord.adapters.encryption.subject_keys import KEPT_FOR, KeyErasure, SubjectKeys
 from onrecord.domain.encryption.wrapped import DestroyedKey, Rewrapping, Wrapped, WrappedKey
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, StorageUnavailable
 from tests.adapters.encryption.places import (
@@ -24,6 +24,7 @@ from tests.adapters.encryption.places import (
     LOG,
     Clock,
     digest,
+    erase,
     key_file,
     keys_in,
     store,
@@ -79,7 +80,7 @@ def test_a_key_that_is_wrapped_anew_or_destroyed_while_it_is_read_is_read_again(
     keys, slower = keys_in(tmp_path), store(tmp_path)
     kept, gone = encrypted(keys.cipher_for(ANA)), encrypted(keys.cipher_for(BO))
     of_before = {name: slower.get(name) for name, _ in (kept, gone)}
-    keys.erase(BO)
+    erase(keys, *BO)
     present = slower.get
 
     def late(key_id: str) -> WrappedKey | DestroyedKey | None:
@@ -112,18 +113,18 @@ def test_a_rotation_with_a_key_that_was_rotated_away_changes_nothing(tmp_path: P
 def test_erasing_any_subject_of_an_event_erases_it_and_nothing_else(tmp_path: Path) -> None:
     keys = keys_in(tmp_path)
     both, alone = encrypted(keys.cipher_for((*ANA, *BO))), encrypted(keys.cipher_for(BO))
-    erasure = keys.erase(ANA)
-    assert (len(erasure.destroyed), erasure.rewrapped, erasure.undoable_until) == (1, 1, None)
+    erasure = erase(keys, *ANA)
+    assert (erasure.rewrapped, erasure.undoable_until) == (1, None)
     for process in (keys, keys_in(tmp_path)):
         assert read(process, *both) is None
         assert read(process, *alone) == CANARY
-    assert keys.erase(ANA).destroyed == ()
+    assert erase(keys, *ANA) == KeyErasure((), 0, (), None)
 
 
 def test_whoever_comes_back_has_another_key(tmp_path: Path) -> None:
     keys = keys_in(tmp_path)
     before = encrypted(keys.cipher_for(ANA))
-    keys.erase(ANA)
+    erase(keys, *ANA)
     after = encrypted(keys.cipher_for(ANA))
     assert (read(keys, *before), read(keys, *after)) == (None, CANARY)
     assert before[0] != after[0]
@@ -137,7 +138,7 @@ def test_an_old_backup_of_the_keys_gives_nothing_back(tmp_path: Path) -> None:
     for file in (*tmp_path.glob("keys.db*"), tmp_path / "kek"):
         shutil.copy(file, backup)
     assert read(keys_in(backup), *gone) == CANARY
-    keys.erase(ANA)
+    erase(keys, *ANA)
     shutil.copy(tmp_path / "kek", backup)
     for name, stored in (gone, rest):
         with pytest.raises(StorageUnavailable, match="is not there"):
@@ -161,7 +162,7 @@ def test_a_process_learns_in_time_that_another_one_destroyed_a_key(tmp_path: Pat
     clock = Clock()
     keys = keys_in(tmp_path, clock)
     ana, bo = encrypted(keys.cipher_for(ANA)), encrypted(keys.cipher_for(BO))
-    keys_in(tmp_path).erase(ANA)
+    erase(keys_in(tmp_path), *ANA)
     clock.now = KEPT_FOR - 1
     assert read(keys, *ana) == CANARY
     clock.now = KEPT_FOR
@@ -266,7 +267,7 @@ def test_with_keys_in_the_environment_an_erasure_waits_for_who_sets_it(tmp_path:
     keys = SubjectKeys(store(tmp_path), EnvironmentKeys("KEK", variables), LOG, digest)
     gone, rest = encrypted(keys.cipher_for(ANA)), encrypted(keys.cipher_for(BO))
     with pytest.raises(InvalidInput, match="put a new key first"):
-        keys.erase(ANA)
+        erase(keys, *ANA)
     assert (read(keys, *gone), read(keys, *rest)) == (None, CANARY)
     stale = dict(variables)
     variables["KEK"] = f"{new.text()} {old.text()}"
@@ -323,7 +324,7 @@ def make_erase_and_rotate(folder: Path, number: int) -> list[tuple[str, bytes]]:
         own = subject(f"{number} {turn}")
         bodies.append(encrypted(keys.cipher_for((*subject(f"shared {turn}"), *own))))
         bodies.append(encrypted(keys.cipher_for((*own, *subject(f"erased {number} {turn}")))))
-        keys.erase(subject(f"erased {number} {turn}"))
+        erase(keys, *subject(f"erased {number} {turn}"))
         keys.rotate()
     return bodies
 
@@ -377,4 +378,4 @@ def erase_and_die(folder: Path, step: str, when: str) -> None:
 
     setattr(held, step, dying)
     with suppress(Exception):
-        SubjectKeys(key_store, file, LOG, digest).erase(ANA)
+        erase(SubjectKeys(key_store, file, LOG, digest), *ANA)

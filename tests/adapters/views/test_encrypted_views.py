@@ -25,6 +25,7 @@ from onrecord.domain.encryption.subjects import named_subject
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.projections.views.registry import VIEWS
+from tests.adapters.encryption.places import erase
 from tests.adapters.views.own_projections import Lengths
 from tests.adapters.views.workers import caught_up
 from tests.contract.encrypted_places import EncryptedPlace
@@ -227,7 +228,7 @@ def test_a_view_that_is_named_holds_text_until_its_key_is_destroyed(kept: Kept) 
     assert views.register(Lengths()) == "lengths"
     assert kept.found(words[1:2])
     assert kept.log.keys is not None
-    kept.log.keys.erase([named_subject(TENANT, "ana")])
+    erase(kept.log.keys, named_subject(TENANT, "ana"))
     for name in VIEWS:
         views.keeper.rebuild(name)
     assert views.search(words[1]).entries == ()
