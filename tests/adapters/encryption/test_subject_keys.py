@@ -297,7 +297,7 @@ def test_what_was_retired_before_is_told_without_the_key_encryption(
     generation = file.current()
     with monkeypatch.context() as patch:
         patch.setattr(KeyFile, "retire", undoable)
-        assert keys.erase(ANA).undoable_until == until
+        assert erase(keys, *ANA).undoable_until == until
     monkeypatch.setattr(KeyFile, "retire", away)
     before = keys_in(tmp_path).retired_before()
     assert (before.retired, before.undoable_until) == ((generation,), until)

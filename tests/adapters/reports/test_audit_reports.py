@@ -29,8 +29,8 @@ from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append
-from onrecord.domain.new_events import Stamp, draft_fact
 from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
+from onrecord.domain.new_events import Stamp, draft_fact
 from onrecord.domain.operators import SubjectKeyDestroyed
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.cli.command import Command, in_process
