@@ -20,9 +20,14 @@ from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import KeyedBlobs, address_of, addresses_of
-from onrecord.domain.encryption.bodies import encrypted_header, is_clear, key_name_in
+from onrecord.domain.encryption.bodies import (
+    encrypted_header,
+    is_clear,
+    key_name_in,
+    keys_looked_for,
+)
 from onrecord.domain.encryption.wrapped import DestroyedKey
-from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from onrecord.domain.head import Pointer
 from onrecord.domain.log import (

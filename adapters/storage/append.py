@@ -18,7 +18,8 @@ from onrecord.domain.admission import Refused, Standing
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import StoredDigest
-from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
+from onrecord.domain.encryption.bodies import keys_looked_for
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.head import Head, advance
 from onrecord.domain.header import body_digest, leaf, recorded_header

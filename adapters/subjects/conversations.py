@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.upkeep.known_forks import TenantEvents
-from onrecord.domain.erasure.destroyed import keys_looked_for
+from onrecord.domain.encryption.bodies import keys_looked_for
 from onrecord.domain.log import Backend, RecordedEvent
 
 _FIRST: Final = 1

@@ -19,7 +19,7 @@ from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.inputs.arguments import text_given
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
-from onrecord.domain.erasure.destroyed import keys_looked_for
+from onrecord.domain.encryption.bodies import keys_looked_for
 from onrecord.domain.erasure.targets import CONVERSATION, ErasureTarget
 from onrecord.domain.errors import (
     ConversationOnHold,

@@ -6,8 +6,10 @@ bytes, so the leaf covers header and ciphertext, and a log verifies without any 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
+from onrecord.domain.encryption.keys import key_ids_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import CODEC, FORMAT
 
@@ -55,3 +57,14 @@ def key_name_in(header: bytes) -> str | None:
         return None
     _, _, named = header.partition(_KEY)
     return named.partition(b'"')[0].decode("ascii", "replace")
+
+
+def keys_looked_for(header: bytes) -> tuple[str, ...]:
+    """Return the ids of the keys that a header names, in their order: a log parses no headers.
+
+    None for an event in clear, whatever its metadata says, and for a name that is none of keys.
+    """
+    name = key_name_in(header)
+    with suppress(CorruptRecord):
+        return () if name is None else key_ids_of(name)
+    return ()

@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.eventsourcing.operators import Operators
-from onrecord.domain.encryption.bodies import ENCRYPTED
+from onrecord.domain.encryption.bodies import ENCRYPTED, keys_looked_for
 from onrecord.domain.encryption.keys import key_name, subject_key
-from onrecord.domain.erasure.destroyed import KeyDestroyed, keys_looked_for
+from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.head import Effect
 from onrecord.domain.header import SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Backend, NewEvent, Recorded
