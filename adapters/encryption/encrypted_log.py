@@ -308,7 +308,7 @@ def appends_to(backend: Backend, destination: Appends) -> Appends:
     return destination
 
 
-def opaque(backend: Backend, *, uses_keys: bool = False) -> Backend:
+def without_bodies(backend: Backend, *, uses_keys: bool = False) -> Backend:
     """Return a log without the bodies that are encrypted, or that it has no keys to."""
     if isinstance(backend, EncryptedLog) and not (uses_keys and backend.keys):
         return EncryptedLog(backend.stored, None, is_opaque=True)
@@ -320,7 +320,7 @@ def readable_in(backend: Backend, event: RecordedEvent) -> RecordedEvent:
     return backend.readable(event) if isinstance(backend, EncryptedLog) else event
 
 
-def stored_as(backend: Backend, event: RecordedEvent, blob: Blob) -> Blob | KeyedBlob:
+def address_in(backend: Backend, event: RecordedEvent, blob: Blob) -> Blob | KeyedBlob:
     """Return what a log has a blob by that an event refers to."""
     name = key_name_in(event.header)
     if name is None or not isinstance(backend, EncryptedLog):

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.encryption.encrypted_log import opaque, readable_in, stored_of
+from onrecord.adapters.encryption.encrypted_log import readable_in, stored_of, without_bodies
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint
 from onrecord.adapters.seals.proofs import LogProofs, ShardProofs
 from onrecord.adapters.streams.lineage import Lineages, LineSegment
@@ -93,7 +93,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         """Read nothing of what is encrypted."""
-        self.backend = opaque(self.backend)
+        self.backend = without_bodies(self.backend)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines; memory is that of the largest request, whatever the length of the log."""

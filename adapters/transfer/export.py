@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.encryption.encrypted_log import opaque, readable_in, stored_of
+from onrecord.adapters.encryption.encrypted_log import readable_in, stored_of, without_bodies
 from onrecord.adapters.storage.append import verified
 from onrecord.adapters.streams.lineage import Lineages
 from onrecord.domain import jsontext
@@ -66,7 +66,7 @@ def blobs_in(recorded: RecordedEvent) -> tuple[Blob, ...]:
 def _lines(
     backend: Backend, conversation_id: UUID, key: str | None
 ) -> Iterator[Mapping[str, object]]:
-    readable, locked = opaque(backend, uses_keys=True), opaque(backend)
+    readable, locked = without_bodies(backend, uses_keys=True), without_bodies(backend)
     until = backend.head(conversation_id).version
     first = next(readable.read(conversation_id, limit=1), None)
     if first is not None and first.version < 1:

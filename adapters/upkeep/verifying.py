@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.encryption.encrypted_log import opaque, readable_in, stored_as
+from onrecord.adapters.encryption.encrypted_log import address_in, readable_in, without_bodies
 from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of, is_of_another
 from onrecord.adapters.upkeep.verified import Verified, unread_events
@@ -120,7 +120,7 @@ class _Check:
     """What was counted and found so far."""
 
     def __init__(self, backend: Backend, progress: Progress, seals: Seals) -> None:
-        self._backend = backend = opaque(backend, uses_keys=True)
+        self._backend = backend = without_bodies(backend, uses_keys=True)
         self._seals = SealedLog(log_id_of(backend.digest), seals)
         self._inventory = backend.inventory()
         self._progress = progress
@@ -219,7 +219,7 @@ class _Check:
                 self.add(commitment_faults(event))
             happened = happened_in(readable_in(self._backend, event))
             self.add(fold.take(stored, happened))
-            references.take(event, happened, partial(stored_as, self._backend, event))
+            references.take(event, happened, partial(address_in, self._backend, event))
         erasures = moment.erasures(head)
         return _ConversationRows(
             head,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from onrecord.adapters.encryption.encrypted_log import EncryptedLog, opaque
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog, without_bodies
 from onrecord.adapters.views.ports import Reading
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend, RecordedEvent
@@ -29,7 +29,7 @@ def opening_of(log: Backend, allowed: Collection[str]) -> Opening:
     """Return what the views of a log are opened with; `allowed` may hold text where it is encrypted."""
     texts = TextPolicy(isinstance(log, EncryptedLog), frozenset(allowed))
     # Without keys of subjects, those of conversations are not told.
-    return Opening(opaque(log, uses_keys=True), reading_of(log), texts)
+    return Opening(without_bodies(log, uses_keys=True), reading_of(log), texts)
 
 
 def reading_of(log: Backend) -> Reading:
