@@ -173,6 +173,8 @@ def erase(
     with opened(context, url) as store:
         if dry_run:
             found = store.subjects.conversations(subject)
+            if not found:
+                output.note("nothing is under a key of that subject: check the name")
             keys = keys_of(backend_of(store), [each.conversation_id for each in found])
             write_due(found, keys, as_json=as_json)
             return

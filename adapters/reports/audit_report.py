@@ -171,6 +171,8 @@ def _remarks(first: CaughtUpPage[AuditEntry]) -> Iterator[str]:
         yield f"The view stands still: {page.stopped}."
     if first.lacks:
         yield f"{counted(first.lacks, 'event')} of the log not folded yet."
+    if page.encrypted:
+        yield f"The store is encrypted: {', '.join(page.encrypted)} of entries are not in this report."
     if page.parked:
         yield f"{counted(page.parked, 'conversation')} missing in part: see `onrecord parked`."
 

@@ -42,7 +42,7 @@ _COLUMNS: Final = (
 _NOT_PROVEN: Final = (
     "This report tells who did what and when. It holds nothing of what was said. It is as true as "
     "the program and the database that it was made with: a bundle of onrecord evidence proves "
-    "the same events offline."
+    "the events of conversations offline, and their erasures."
 )
 
 

@@ -29,7 +29,7 @@ def certificate_lines(certificate: ErasureCertificate) -> list[str]:
     of = certificate
     until = of.undoable_until
     undoable = (
-        "nobody can bring it back"
+        "this store cannot bring it back"
         if until is None
         else f"a KMS can undo it until {timestamp(until)}"
     )

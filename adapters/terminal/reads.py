@@ -28,8 +28,8 @@ def record_conversation(
     store: Store, command: str, options: Mapping[str, object], actor: str
 ) -> None:
     """Record that somebody opens a store by a command that shows a conversation; others pass."""
-    key = options.get("key")
-    if command == "audit" and options.get("request") is not None:
+    key, subject = options.get("key"), options.get("subject")
+    if command == "audit" and (options.get("request") or options.get("report")):
         key = options.get("conversation")
     elif command not in CONVERSATION_COMMANDS:
         return
@@ -37,6 +37,7 @@ def record_conversation(
     store.access.record(
         f"onrecord {command}",
         which=None if which is None else which.conversation_id,
+        asked={} if subject is None else {"subject": subject},
         entries=None if which is None else which.head.version,
         actor=actor,
     )

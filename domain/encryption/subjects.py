@@ -6,6 +6,7 @@ the keys of all of them are there.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 from uuid import UUID, uuid5
@@ -41,14 +42,17 @@ def conversation_subject(tenant: UUID, conversation_id: UUID) -> Subject:
 
 
 def named_subject(tenant: UUID, name: str) -> Subject:
-    """Return the subject that a caller names; InvalidInput for a name that is blank or too long."""
+    """Return the subject that a caller names; InvalidInput for a name that is blank or too long.
+
+    Space around a name, and how an accent is encoded (NFC), make no other subject. Case does.
+    """
     if not name.strip():
         raise InvalidInput("the name of a subject is blank: leave it out, or name the subject")
     if len(name) > _LONGEST_NAME:
         raise InvalidInput(
             f"the name of a subject has at most {_LONGEST_NAME:,} characters: give its id instead"
         )
-    return Subject(f"subject {tenant} {name}")
+    return Subject(f"subject {tenant} {unicodedata.normalize('NFC', name.strip())}")
 
 
 def subjects_of(tenant: UUID, conversation_id: UUID, names: Iterable[str]) -> tuple[Subject, ...]:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from uuid import UUID, uuid4
 
+import pytest
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.eventsourcing.operators import Operators
@@ -17,8 +18,12 @@ from onrecord.domain.header import SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Backend, NewEvent, Recorded
 from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
 from onrecord.domain.operators import DESTROYED, SubjectKeyDestroyed, encode_fact
+from tests.contract.places import WHERE_THE_LOG_IS
 from tests.factories import TENANT
 from tests.patience import PATIENCE
+
+# A client over HTTP appends in clear: the service encrypts.
+where_the_log_is = pytest.mark.parametrize("place", [*WHERE_THE_LOG_IS], indirect=True)
 
 GONE, OTHER = (subject_key(bytes([number]) * 32).key_id for number in (1, 2))
 
@@ -48,6 +53,7 @@ def destroy(backend: Backend, key: str, tenant: UUID = TENANT) -> None:
     Operators(backend, tenant).destroy_key(key, uuid4(), "ann")
 
 
+@where_the_log_is
 def test_a_conversation_begins_under_no_destroyed_key_and_goes_on_under_it(
     backend: Backend,
 ) -> None:
@@ -67,6 +73,7 @@ def test_a_conversation_begins_under_no_destroyed_key_and_goes_on_under_it(
     assert isinstance(backend.append([on])[0], Recorded)
 
 
+@where_the_log_is
 def test_a_key_is_destroyed_for_its_own_tenant_alone(backend: Backend) -> None:
     other = uuid7()
     backend.append([Append(other, uuid7(), ())])
@@ -75,6 +82,7 @@ def test_a_key_is_destroyed_for_its_own_tenant_alone(backend: Backend) -> None:
     assert backend.append([begun(GONE, tenant=other)]) == [KeyDestroyed(0)]
 
 
+@where_the_log_is
 def test_a_key_is_destroyed_once_and_the_stream_says_so(backend: Backend) -> None:
     destroy(backend, GONE)
     destroy(backend, GONE)
@@ -83,6 +91,7 @@ def test_a_key_is_destroyed_once_and_the_stream_says_so(backend: Backend) -> Non
     assert backend.head(stream).closed
 
 
+@where_the_log_is
 def test_a_key_that_goes_within_a_batch_is_gone_for_what_comes_behind_it(backend: Backend) -> None:
     backend.append([Append(TENANT, uuid7(), ())])
     operators, stream, event_id = operators_of(TENANT), destroyed_key_id(TENANT, GONE), uuid7()
@@ -111,6 +120,7 @@ def test_a_key_that_goes_within_a_batch_is_gone_for_what_comes_behind_it(backend
     assert behind == KeyDestroyed(0)
 
 
+@where_the_log_is
 def test_who_begins_while_a_key_is_destroyed_comes_before_it_or_is_refused(
     backend: Backend,
 ) -> None:

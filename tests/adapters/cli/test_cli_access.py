@@ -124,6 +124,12 @@ def test_nothing_is_shown_that_cannot_be_recorded_where_that_is_required(
         assert "swordfish" not in done.err
 
 
+def test_a_report_of_the_audit_is_a_read(command: Command, tmp_path: Path) -> None:
+    assert command("audit", "-c", "support/1", "--report", str(tmp_path / "a.jsonl")).code == 0
+    (entry,) = entries(tmp_path)
+    assert (entry.via, entry.key, entry.entries) == ("onrecord audit", "support/1", 3)
+
+
 def test_a_mode_that_there_is_not_is_refused(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

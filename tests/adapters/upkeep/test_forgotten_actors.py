@@ -54,7 +54,7 @@ def test_the_audit_shows_names_and_afterwards_digits(url: str, command: Command)
     whole = command("audit", "--url", url)
     assert NAME not in whole.out
     (intent,) = [row for row in whole.columns if row[4] == "erasure.intended"]
-    assert intent[-2] == f"eve (the name of {digest[:8]}): asked to"
+    assert intent[-3] == f"eve (the name of {digest[:8]}): asked to"
     again = command("forget-actor", NAME, *said, "--url", url)
     assert again.code != 0
     assert "no such name" in again.err

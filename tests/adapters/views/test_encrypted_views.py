@@ -201,7 +201,7 @@ def test_nothing_that_was_said_is_in_the_database_of_an_encrypted_log(kept: Kept
     window = views.window(conversation)
     assert [(each.prompt, each.answer, each.messages) for each in window] == [(None, None, 1)]
     assert window.encrypted == ("prompt", "answer")
-    assert views.audit().encrypted == ()
+    assert views.audit().encrypted == ("sha256", "documents")
     for refused in (
         lambda: views.search(words[1]),
         lambda: views.tool_calls(arguments_digest="0" * 64),

@@ -63,7 +63,7 @@ def test_rows_without_text_are_those_with_text_but_for_the_texts(
 
 def test_only_views_with_text_change_in_an_encrypted_store() -> None:
     kept = NOTHING_ALLOWED.views()
-    assert {name for name, view in kept.items() if view is VIEWS[name]} == {"audit", "usage"}
+    assert {name for name, view in kept.items() if view is VIEWS[name]} == {"usage"}
     assert all(view.texts == NO_TEXT for view in kept.values())
     assert EVERYTHING.views() == VIEWS
     allowed = TextPolicy(is_encrypted=True, allowed=frozenset({"search", "window"})).views()
@@ -98,7 +98,7 @@ def test_what_views_held_goes_with_the_next_rebuild(tmp_path: Path) -> None:
     store.views.close()
     views = SqliteViews(store.log, tmp_path / "log.db", views=policy.views())
     found = verify_views(store.log, views.kept())
-    assert [view.view for view in found.views] == ["audit", "usage"]
+    assert [view.view for view in found.views] == ["usage"]
     assert "view search: the live rows of search hold what was said" in "\n".join(found.unchecked)
     for name in VIEWS:
         views.rebuild(name)

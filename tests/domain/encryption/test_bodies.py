@@ -66,6 +66,12 @@ def test_no_two_subjects_are_one() -> None:
     assert len({subject.text for subject in subjects}) == 5
 
 
+def test_space_and_the_encoding_of_an_accent_make_no_other_subject() -> None:
+    names = ("Jos\u00e9", "Jose\u0301", " Jos\u00e9\n")
+    assert len({named_subject(TENANT, name) for name in names}) == 1
+    assert named_subject(TENANT, "jos\u00e9") != named_subject(TENANT, names[0])
+
+
 def test_the_name_of_a_subject_is_not_shown() -> None:
     assert "ana" not in repr(subjects_of(TENANT, CONVERSATION, ["ana"]))
 

@@ -153,7 +153,7 @@ def test_who_appends_writes_no_operators_stream(
 def test_the_ids_of_operators_are_the_same_in_both_languages(url: str) -> None:
     ids = [uuid4(), UUID(int=0), UUID(int=2**128 - 1), operators_of(TENANT)]
     near = ["4f4e5243-ffff-8fff-bfff-ffffffffffff", "4f4e5243-0000-7000-8000-000000000000"]
-    near += ["4f4e5244-0000-8000-8000-000000000000", "4f4e5242-ffff-8fff-bfff-ffffffffffff"]
+    near += ["4f4e5245-0000-8000-8000-000000000000", "4f4e5242-ffff-8fff-bfff-ffffffffffff"]
     near += ["4f4e524b-0000-8000-8000-000000000000", "4f4e524a-ffff-8fff-bfff-ffffffffffff"]
     ids += [UUID(one) for one in near]
     with psycopg.connect(owner_s(url), autocommit=True) as connection:

@@ -97,6 +97,7 @@ OF_NOBODY: Final = {
     *("hold_conversation_soon", "place_of", "refuse_tenants", "let_in_as", "may_tell_access"),
     *("must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition", "shard_of"),
     *("statements_of", "unstated_columns", "verbs_of", "is_marked", "access_id", "is_access"),
+    *("destroyed_key", "destroyed_key_id"),
 }
 """The owner's alone, and what functions call; so is what erases in a view."""
 
