@@ -376,6 +376,7 @@ def main() -> None:
     """Check a file, and leave with one of the exit codes."""
     parser = argparse.ArgumentParser("onrecord-verify", epilog=EXIT_CODES)
     parser.add_argument("file", help="the evidence bundle; `-`: standard input")
+    parser.add_argument("--version", action="version", version="onrecord-verify, bundle format 1")
     parser.add_argument("--key", action="append", required=True, help="a public key that you trust")
     options = parser.parse_args()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
