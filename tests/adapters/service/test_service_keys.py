@@ -137,12 +137,12 @@ def test_an_operator_destroys_no_key_of_subjects_over_http(url: str) -> None:
             operators.intend(UUID(int=8), "mallory", "none", of=of_subject)
 
 
-def test_a_client_chooses_no_codec_and_no_key_of_an_event(url: str) -> None:
+def test_a_client_of_one_tenant_chooses_no_codec_of_an_event(url: str) -> None:
     with beside(url) as log:
         key = issue_key(log, TENANT, "writer", actor="ana")
     event = drafted(prompt(), conversation := UUID(int=7), tenant=TENANT)
     header = event.header.replace(b'"codec":"json"', b'"codec":"plain"')
     with served(url) as service, closing(open_http(service.url, key.token)) as away:
-        with pytest.raises(OnrecordError, match="a codec or a key"):
+        with pytest.raises(OnrecordError, match="a codec that is not JSON"):
             away.append([appending(conversation, event._replace(header=header), tenant=TENANT)])
         assert away.head(conversation).version == 0
