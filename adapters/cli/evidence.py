@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, Url, opened, write_new_file
+from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, Url, opened, write_pieces
 from onrecord.adapters.cli.views import Since, Until
 from onrecord.adapters.settings import seals_given
 from onrecord.adapters.store import Store, backend_of
@@ -88,7 +88,7 @@ def proof(
         else:
             recorded = _event(store, key or "", event or "")
             text = proofs.of(recorded.shard).inclusion(recorded).text()
-        write_new_file(store, file, [text])
+        write_pieces(store, file, [text])
 
 
 def evidence(
@@ -142,11 +142,11 @@ def evidence(
                 output.note(f"onrecord: {UNSTAMPED}: {sealer.unstamped}")
         bundle = Evidence(backend, proofs_of(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
-        written = write_new_file(store, file, bundle.lines())
+        written = write_pieces(store, file, bundle.lines())
     if partial:
         left_out = f"{counted(bundle.left_out, 'event')} left out: no checkpoint covers them."
         output.note(left_out)
-    if file == STANDARD_INPUT:
+    if written is None:
         return
     if as_json:
         unsealed = {"unsealed": bundle.left_out} if partial else {}

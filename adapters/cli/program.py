@@ -276,22 +276,28 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
         yield store
 
 
-def write_new_file(store: Store, file: Path, pieces: Iterable[bytes]) -> int:
-    """Write to a new file, whole or not at all, or to standard output; return how many bytes."""
+def write_pieces(
+    store: Store, file: Path | None, pieces: Iterable[bytes], *, replace: bool | None = None
+) -> int | None:
+    """Write pieces to a file, and return how many bytes; None where they went to standard output.
+
+    A file is written whole or not at all. One that is there stays, unless `replace` says that it goes; None
+    where the command has no such option. The files of the store itself stay in any case.
+    """
     from onrecord.adapters.storage.atomic_files import write_atomically
     from onrecord.adapters.store import backend_of, tenancy_of
     from onrecord.adapters.upkeep.files import files_of
-    from onrecord.domain.errors import InvalidInput
 
-    if file == STANDARD_INPUT:
+    if file is None or file == STANDARD_INPUT:
         for piece in pieces:
             output.raw(piece)
-        return 0
+        return None
     files_of(store.url, backend_of(store), tenancy_of(store).spool).must_not_have(file)
     try:
-        return write_atomically(file, pieces, replace=False)
+        return write_atomically(file, pieces, replace=bool(replace))
     except FileExistsError as exc:
-        raise InvalidInput(f"{file} is there already: choose another name") from exc
+        otherwise = "choose another name" if replace is None else "choose another, or say --force"
+        raise InvalidInput(f"{file} is there already: {otherwise}") from exc
     except OSError as exc:
         raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc
 
@@ -310,28 +316,3 @@ def registered(store: Store, references: Sequence[str] | None) -> list[str]:
     if references and "" not in sys.path:
         sys.path.insert(0, "")  # A module in this folder is found, as `python -m` finds it.
     return [store.views.register(load_projection(reference)) for reference in references or ()]
-
-
-def lines_written(
-    store: Store, file: Path | None, lines: Iterable[bytes], *, replace: bool
-) -> int | None:
-    """Write lines to a file, and return how many bytes; None where they went to standard output.
-
-    A file is written whole or not at all. One that is there stays, unless it is to be replaced; the store's
-    own stay in any case.
-    """
-    from onrecord.adapters.storage.atomic_files import write_atomically
-    from onrecord.adapters.store import backend_of, tenancy_of
-    from onrecord.adapters.upkeep.files import files_of
-
-    if file is None or file == STANDARD_INPUT:
-        for line in lines:
-            output.raw(line)
-        return None
-    files_of(store.url, backend_of(store), tenancy_of(store).spool).must_not_have(file)
-    try:
-        return write_atomically(file, lines, replace=replace)
-    except FileExistsError as exc:
-        raise InvalidInput(f"{file} is there already: choose another, or say --force") from exc
-    except OSError as exc:
-        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc

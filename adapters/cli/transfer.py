@@ -23,8 +23,8 @@ from onrecord.adapters.cli.program import (
     InputFile,
     Url,
     history_form,
-    lines_written,
     opened,
+    write_pieces,
 )
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
@@ -108,7 +108,7 @@ def export(
         else:
             lines, what, events = _exported(store, key)
             counts = {"events": events}
-        written = lines_written(store, file, lines, replace=force)
+        written = write_pieces(store, file, lines, replace=force)
     if written is not None and as_json:
         output.json_line({"file": str(file), **counts, "bytes": written})
     elif written is not None:

@@ -18,7 +18,7 @@ from onrecord.adapters.cli.program import (
     acting_name,
     opened,
     time_given,
-    write_new_file,
+    write_pieces,
 )
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named, size
@@ -279,7 +279,9 @@ def _write_report(
     pieces_of = written_as(file)
     with opened(context, url) as store:
         report = AuditReport(store, filters, acting_name(None), settings().seals)
-        written = write_new_file(store, file, pieces_of(report))
+        written = write_pieces(store, file, pieces_of(report))
+    if written is None:
+        return
     count = report.tally.count
     if as_json:
         output.json_line({"file": str(file), "bytes": written, "entries": count})

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.redis.tails import Followed
     from onrecord.adapters.settings import EncryptionSettings
 
-_PAGES: Final = (10, 100, 1_000)
-_LAST: Final = 20
+_PAGES: Final = (1, 10, 100, 1_000)
+_LAST: Final = 5
 _URL: Final = "sqlite:"
 
 
@@ -32,6 +32,14 @@ def readable_log(stored: Followed, settings: EncryptionSettings) -> Followed:
 
     InvalidInput where keys are named for a log that has events in clear.
     """
+    try:
+        return _readable(stored, settings)
+    except BaseException:
+        stored.close()
+        raise
+
+
+def _readable(stored: Followed, settings: EncryptionSettings) -> Followed:
     is_encrypted = _is_encrypted(stored)
     if settings.keys is None and not is_encrypted:
         return stored
@@ -40,23 +48,19 @@ def readable_log(stored: Followed, settings: EncryptionSettings) -> Followed:
     log = cast("StoredLog", stored)
     if settings.keys is None or settings.kek is None:
         return EncryptedLog(log, None)
-    try:
-        if is_encrypted is False:
-            raise InvalidInput(
-                "the log has events in clear, and is encrypted from its first event on or not at all: name "
-                "another log, and import into it what `onrecord export` writes of this one"
-            )
-        file = _file(settings.keys)
-        if is_encrypted and not file.exists():
-            # A new key store would let a rotation or an erasure destroy what the real one needs.
-            raise StorageUnavailable(
-                f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
-                "restore it from a backup"
-            )
-        return EncryptedLog(log, _keys(stored, file, settings.kek))
-    except BaseException:
-        stored.close()
-        raise
+    if is_encrypted is False:
+        raise InvalidInput(
+            "the log has events in clear, and is encrypted from its first event on or not at all: name "
+            "another log, and import into it what `onrecord export` writes of this one"
+        )
+    file = _file(settings.keys)
+    if is_encrypted and not file.exists():
+        # A new key store would let a rotation or an erasure destroy what the real one needs.
+        raise StorageUnavailable(
+            f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
+            "restore it from a backup"
+        )
+    return EncryptedLog(log, _keys(stored, file, settings.kek))
 
 
 def _is_encrypted(stored: Backend) -> bool | None:

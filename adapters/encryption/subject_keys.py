@@ -50,14 +50,13 @@ _ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class KeyErasure:
-    """Keys that were destroyed, and what was done so that no backup gives them back.
+    """What was done so that no backup gives back keys that were destroyed.
 
     `rewrapped` is how many other keys were wrapped anew. `retired` are the generations of the
     key-encryption key that are gone. `undoable_until` is until when somebody can bring one of them back,
-    in microseconds since 1970-01-01 UTC; None: nobody can.
+    in microseconds since 1970-01-01 UTC; None: this key store cannot.
     """
 
-    destroyed: tuple[DestroyedKey, ...]
     rewrapped: int
     retired: tuple[str, ...]
     undoable_until: int | None
@@ -108,7 +107,7 @@ class SubjectKeys:
     def cipher_of(self, name: str) -> BodyCipher | DestroyedKey:
         """Return what decrypts the events whose headers name these keys, or the key that is destroyed.
 
-        CorruptRecord for what names no keys; StorageUnavailable where the key store never had one.
+        CorruptRecord for what names no keys, and where the key store never had one.
         """
         kept = self._ciphers.get(name)
         if kept is not None and self._is_there(kept):
@@ -133,19 +132,22 @@ class SubjectKeys:
         found = self._store.find(subject.digest(self._digest))
         return None if found is None else found.key_id
 
-    def destroy(self, key_ids: Sequence[str]) -> tuple[DestroyedKey, ...]:
+    def destroy(self, key_ids: Sequence[str]) -> None:
         """Destroy keys, those too that were destroyed before; `finish` does what is left to do.
 
         Their ciphers are not in the memory of this process afterwards.
         """
-        gone = (self._destroyed(key_id) for key_id in key_ids)
-        return tuple(each for each in gone if each is not None)
+        for key_id in key_ids:
+            try:
+                self._store.destroy(key_id, _now())
+            finally:
+                self._forget(key_id)
 
     def retired_before(self) -> KeyErasure:
         """Return what earlier calls of `finish` retired, as far as keys were destroyed under it."""
         gone = [one for one in self._store.generations() if one.is_retired and one.destroyed]
         undoable = (one.undoable_until for one in gone if one.undoable_until is not None)
-        return KeyErasure((), 0, tuple(one.name for one in gone), max(undoable, default=None))
+        return KeyErasure(0, tuple(one.name for one in gone), max(undoable, default=None))
 
     def rotate(self) -> KeyErasure:
         """Begin a new generation, wrap all keys under it, and retire those before. No event changes."""
@@ -168,17 +170,11 @@ class SubjectKeys:
         self._store.scrub()
         undoable = [self._retired(name) for name in old]
         latest = max((until for until in undoable if until is not None), default=None)
-        return KeyErasure((), rewrapped, tuple(old), latest)
+        return KeyErasure(rewrapped, tuple(old), latest)
 
     def close(self) -> None:
         """Close the key store."""
         self._store.close()
-
-    def _destroyed(self, key_id: str) -> DestroyedKey | None:
-        try:
-            return self._store.destroy(key_id, _now())
-        finally:
-            self._forget(key_id)
 
     def _retired(self, name: str) -> int | None:
         until = self._key_encryption.retire(name)
@@ -229,7 +225,7 @@ class SubjectKeys:
     def _found(self, key_id: str) -> WrappedKey | DestroyedKey:
         found = self._store.get(key_id)
         if found is None:
-            raise StorageUnavailable(
+            raise CorruptRecord(
                 f"the key store {self._store!r} has no key {key_id}: name the one of this log, or "
                 "restore it from a backup"
             )

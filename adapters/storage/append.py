@@ -14,6 +14,8 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
+from uuid_utils.compat import uuid7
+
 from onrecord.domain.admission import Refused, Standing
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob, KeyedBlob
@@ -28,6 +30,7 @@ from onrecord.domain.log import (
     Conflict,
     Duplicate,
     Forgotten,
+    Log,
     Mismatch,
     NewEvent,
     Recorded,
@@ -98,6 +101,14 @@ def _unmet(append: Append, place: Place) -> Refused | None:
             return Refused(ordinal)
         standing = standing.after(closes=event.effect.closes)
     return None
+
+
+def let_log_know(backend: Log, tenant: UUID) -> None:
+    """Let a log know a tenant, before anything goes into its operators' stream, which is in its shard.
+
+    A request for nothing does so. StorageReadOnly for a role that may not.
+    """
+    backend.append([Append(tenant, uuid7(), ())])
 
 
 def under_destroyed_key(

@@ -39,8 +39,8 @@ class ErasureCertificate:
     """What was erased of a subject, by whom, why and under which rule.
 
     `subject` is its keyed digest in hex, never its name; `key` the id of its key. `retired` are the
-    generations of the key-encryption key that are gone. `undoable_until` is until when a KMS lets somebody bring one of them
-    back, in microseconds since 1970-01-01 UTC; None: nobody can. `checkpoints` seal the log with this
+    generations of the key-encryption key that are gone. `undoable_until` is until when a KMS lets somebody bring
+    one of them back, in microseconds since 1970-01-01 UTC; None: the store cannot. `checkpoints` seal the log with this
     erasure in it, where it is sealed. `residue` is as a `ForgetResult` has it, and `bounds` are sentences
     on what is not reached.
     """

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.encryption.encrypted_log import readable_in, stored_of
 from onrecord.adapters.streams.lineage import Lineages, key_of
 from onrecord.adapters.transfer.export import (
     blob_lines,
@@ -20,24 +21,22 @@ from onrecord.adapters.transfer.export import (
     place_members,
     undamaged,
 )
-from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.log import Backend
 
 FORMAT: Final = 1
 
 
-def subject_lines(
-    backend: Backend, stored: Backend, subject: str, conversations: Sequence[UUID]
-) -> Iterator[bytes]:
+def subject_lines(backend: Backend, subject: str, conversations: Sequence[UUID]) -> Iterator[bytes]:
     """Yield the lines of what is recorded in conversations, and a last one that digests all before it.
 
-    `backend` gives text, `stored` what is stored; `subject` is its keyed digest in hex. CorruptRecord
-    where an event is damaged, or a document is missing.
+    `subject` is its keyed digest in hex. CorruptRecord where an event is damaged as it is stored, or a
+    document is missing.
     """
-    return closed(_lines(backend, stored, subject, conversations))
+    return closed(_lines(backend, subject, conversations))
 
 
 def _lines(
-    backend: Backend, stored: Backend, subject: str, conversations: Sequence[UUID]
+    backend: Backend, subject: str, conversations: Sequence[UUID]
 ) -> Iterator[Mapping[str, object]]:
     yield {
         "onrecord": "export of a subject",
@@ -46,12 +45,11 @@ def _lines(
         "conversations": len(conversations),
     }
     for conversation_id in conversations:
-        yield from _conversation(backend, stored, conversation_id)
+        yield from _conversation(backend, conversation_id)
 
 
-def _conversation(
-    backend: Backend, stored: Backend, conversation_id: UUID
-) -> Iterator[Mapping[str, object]]:
+def _conversation(backend: Backend, conversation_id: UUID) -> Iterator[Mapping[str, object]]:
+    stored = stored_of(backend)
     until = stored.head(conversation_id).version
     key = key_of(backend, conversation_id)
     yield {"conversation": str(conversation_id), "key": key, "events": until}
@@ -60,21 +58,10 @@ def _conversation(
         for segment in reversed(Lineages(backend, conversation_id).whole(until))
     ]
     seen = set[str]()
-    for recorded in _readable(backend, stored, conversation_id, until):
+    for encrypted in undamaged(stored, conversation_id, until):
+        recorded = readable_in(backend, encrypted)
         for blob in blobs_in(recorded):
             if blob.sha256 not in seen:
                 seen.add(blob.sha256)
                 yield from blob_lines(blob, bytes_among(backend, owners, blob))
         yield {**place_members(recorded), **byte_members(recorded)}
-
-
-def _readable(
-    backend: Backend, stored: Backend, conversation_id: UUID, until: int
-) -> Iterator[RecordedEvent]:
-    """Yield the events as text, each checked as it is stored."""
-    both = zip(
-        undamaged(stored, conversation_id, until),
-        backend.read(conversation_id, until=until),
-        strict=True,
-    )
-    return (readable for _, readable in both)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.inputs.arguments import reason_given, text_given
 from onrecord.adapters.seals.store_seals import StoreSeals
 from onrecord.adapters.streams.lineage import is_forgotten
@@ -100,7 +99,7 @@ class StoreSubjects:
         if not conversations:
             raise InvalidInput("nothing is under a key of that subject: check the name")
         digest = subject.digest(self._backend.digest).hex()
-        return subject_lines(self._backend, stored_of(self._backend), digest, conversations)
+        return subject_lines(self._backend, digest, conversations)
 
     def _sealed(self) -> list[Checkpoint]:
         """Seal the log, and return the checkpoints; none where it is not sealed from here."""

@@ -19,6 +19,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.actor_names import ActorNames
+from onrecord.adapters.storage.append import let_log_know
 from onrecord.domain.errors import CorruptRecord, OnrecordError, StorageReadOnly, counted
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, Recorded, RecordedEvent
@@ -111,7 +112,7 @@ class AccessLog:
         """Let the log know the tenant before its operators' stream, once; some roles may not."""
         if not self._is_known:
             with suppress(StorageReadOnly):
-                self._backend.append([Append(self._tenant, uuid7(), ())])
+                let_log_know(self._backend, self._tenant)
             self._is_known = True
 
 

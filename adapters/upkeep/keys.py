@@ -19,6 +19,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.inputs.arguments import name_given, text_given
+from onrecord.adapters.storage.append import let_log_know
 from onrecord.domain.admission import Refused
 from onrecord.domain.errors import CorruptRecord, InvalidContent, InvalidInput, StorageReadOnly
 from onrecord.domain.header import SALT_SIZE
@@ -84,8 +85,7 @@ def issue_key(
     )
     stream = key_id(backend.digest, issued.digest)
     try:
-        # A request for nothing lets the log know the tenant: its operators' stream goes in its shard.
-        backend.append([Append(tenant, uuid7(), ())])
+        let_log_know(backend, tenant)
         _recorded(backend, stream, issued, actor, expected_version=0)
     except StorageReadOnly as error:
         raise StorageReadOnly(_NO_ISSUER) from error

@@ -49,6 +49,7 @@ from onrecord.projections.verification.belongings import (
 from onrecord.projections.verification.verification import (
     Fault,
     Fold,
+    Happened,
     commitment_faults,
     happened_in,
     place_faults,
@@ -180,9 +181,8 @@ class _Check:
 
     def unknown_shards(self, cursors: Sequence[Cursor], roots: Iterable[Root]) -> None:
         """Take note of roots of shards that the log does not have."""
-        there = {last.shard for last in cursors}
         for root in roots:
-            if root.shard not in there:
+            if root.shard not in {last.shard for last in cursors}:
                 self.add([Fault(None, 0, f"the log has no shard {root.shard}")])
 
     def conversations(self) -> None:
@@ -211,13 +211,12 @@ class _Check:
 
     def read(self, moment: Moment, head: StoredHead) -> _ConversationRows:
         """Read a conversation as it is at a moment."""
-        fold = Fold(head.conversation_id, self._backend.digest)
-        references = References()
+        fold, references = Fold(head.conversation_id, self._backend.digest), References()
         for stored in _events(moment, head):
             event = stored.event
             if not self._was_in_log(event):
                 self.add(commitment_faults(event))
-            happened = happened_in(readable_in(self._backend, event))
+            happened = self._happened(event)
             self.add(fold.take(stored, happened))
             references.take(event, happened, partial(address_in, self._backend, event))
         erasures = moment.erasures(head)
@@ -231,6 +230,14 @@ class _Check:
             moment.snapshots(head),
             moment.blobs(head),
         )
+
+    def _happened(self, event: RecordedEvent) -> Happened | None:
+        """Return what happened; as if it was erased, with a fault, where a body cannot be decrypted."""
+        try:
+            return happened_in(readable_in(self._backend, event))
+        except CorruptRecord as error:
+            self.add([Fault(event.conversation_id, event.version, str(error))])
+            return happened_in(event._replace(body=None))
 
     def conversation(self, read: _ConversationRows) -> None:
         """Check a conversation that was read, after the moment: it borrows connections itself."""
@@ -329,8 +336,7 @@ class _Check:
     def done(self, trees: Iterable[tuple[int, Tree]]) -> Verified:
         self._seals.finish()
         self.add(self._seals.faults)
-        unknown = unread_events(self._newer, self._unread)
-        unchecked = [*self._unchecked, *self._seals.unchecked, *unknown]
+        unread = unread_events(self._newer, self._unread)
         return Verified(
             self._events,
             self._erased,
@@ -338,7 +344,7 @@ class _Check:
             tuple(dict.fromkeys(self._faults)),
             tuple(Root(shard, tree.size, tree.root()) for shard, tree in trees),
             checked=self._checked(),
-            unchecked=tuple(unchecked),
+            unchecked=(*self._unchecked, *self._seals.unchecked, *unread),
             seals=tuple(self._seals.seals),
             recorded_erasures=self._streams["erasure"],
             recorded_keys=self._streams["key"],
@@ -350,10 +356,7 @@ class _Check:
         return (
             f"{counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
             f"{counted(self._conversations + self._streams.total(), 'head')} and {counted(self._keys, 'key')}: as the events say",
-            (
-                f"{counted(self._erasures, 'erasure')} and {counted(self._snapshots, 'snapshot')}: of "
-                f"conversations that are there"
-            ),
+            f"{counted(self._erasures, 'erasure')} and {counted(self._snapshots, 'snapshot')}: of conversations that are there",
             f"{counted(self._blobs, 'document')}: the bytes, and whether an event refers to them",
             *self._beside,
             *self._confirmed_roots,

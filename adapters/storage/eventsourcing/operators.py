@@ -12,8 +12,8 @@ from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.domain import Aggregate, AggregateEvent, DomainEventProtocol
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, Mapper, StoredEvent
 from eventsourcing.utils import Environment, EnvType
-from uuid_utils.compat import uuid7
 
+from onrecord.adapters.storage.append import let_log_know
 from onrecord.adapters.storage.eventsourcing.backend_recorder import BackendRecorder
 from onrecord.adapters.storage.eventsourcing.erasures import DestroyedKey, Erasure, LastAndNext
 from onrecord.adapters.storage.eventsourcing.retention import Hold, Retention
@@ -25,7 +25,7 @@ from onrecord.domain.erasure.targets import (
     SubjectOutcome,
 )
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageReadOnly
-from onrecord.domain.log import Append, Backend
+from onrecord.domain.log import Backend
 from onrecord.domain.marks.marked_ids import (
     destroyed_key_id,
     erasure_id,
@@ -381,12 +381,12 @@ class Operators(Application[UUID]):
         return True
 
     def _make_tenant_known(self) -> None:
-        """Let the log know the tenant before its operators' stream, which goes in its shard.
+        """Let the log know the tenant before its operators' stream.
 
         An eraser may not, and writes for operators' streams of tenants only that are known.
         """
         with suppress(StorageReadOnly):
-            self._backend.append([Append(self._tenant, uuid7(), ())])
+            let_log_know(self._backend, self._tenant)
 
     def _save(self, aggregate: Aggregate, actor: str | None) -> None:
         self.save(aggregate, actor=None if actor is None else self._backend.digest(actor).hex())

@@ -10,15 +10,14 @@ import base64
 import json
 import secrets
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
 from uuid import uuid4
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.patience import join
+from tests.local_http import LocalHttp
 
 JsonObject = dict[str, Any]
 ALIAS = "alias/onrecord"
@@ -38,30 +37,18 @@ class KmsServer:
         self._keys: dict[str, bytes] = {}
         self._deleted: set[str] = set()
         self._alias = self._new()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                server.answer(self)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._http.serve_forever, args=(0.01,))
+        self._http = LocalHttp(self.answer)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._http.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        join(self._thread)
-        self._http.server_close()
+    def __exit__(self, *exc: object) -> None:
+        self._http.__exit__(*exc)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return f"http://127.0.0.1:{self._http.port}"
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         sent = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))

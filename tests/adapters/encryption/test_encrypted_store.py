@@ -18,7 +18,8 @@ from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer.evidence import Scope
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import import_file
-from onrecord.domain.encryption.bodies import encrypted_header
+from onrecord.domain.encryption.bodies import encrypted_header, key_name_in
+from onrecord.domain.header import body_digest, leaf, recorded_header
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.errors import InvalidExport, InvalidInput, OnrecordError, StorageUnavailable
 from onrecord.eventsourcing import save_together
@@ -30,6 +31,7 @@ from tests.contract.http_places import KEY, HttpPlace, server
 from tests.factories import TENANT, appending, drafted, prompt, started
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS
+from tests.sqlite_by_hand import ByHand, Unruled
 
 CANARY = "the canary sings"
 
@@ -146,6 +148,44 @@ def test_a_key_store_that_is_missing_is_not_made_for_an_encrypted_log(
     with pytest.raises(StorageUnavailable, match="there is no key store at"):
         onrecord.connect(url, keys=tmp_path / "mistyped.db")
     assert not (tmp_path / "mistyped.db").exists()
+
+
+def test_one_key_that_is_missing_stops_nothing_of_others(url: str, tmp_path: Path) -> None:
+    with onrecord.connect(url) as store:
+        store.conversation("gone", subjects=["ana"]).user(CANARY)
+        store.conversation("there", subjects=["ben"]).user(CANARY)
+        gone = store.get("gone").conversation_id
+        name = key_name_in(next(iter(stored_of(backend_of(store)).read(gone))).header)
+    with closing(ByHand.open(tmp_path / "keys.db")) as keys:
+        keys.run("DELETE FROM subject_key WHERE key_id = ?", name)
+    with onrecord.connect(url) as store:
+        assert store.get("there").history()[0].text == CANARY
+        faults = store.verify().faults
+        assert {fault.conversation_id for fault in faults} == {gone}
+        assert all("has no key" in fault.why for fault in faults)
+        assert [each.events for each in store.subjects.conversations("ben")] == [2]
+        assert store.forget("there", reason="asked to", actor="eve").events == 2
+
+
+def test_a_changed_body_is_named_by_its_version_though_its_hashes_were_made_anew(
+    url: str, tmp_path: Path
+) -> None:
+    with onrecord.connect(url) as store:
+        talk(store)
+        conversation = store.get("support/4711").conversation_id
+        (event,) = stored_of(backend_of(store)).read(conversation, after=2, until=3)
+    assert event.body is not None
+    assert event.salt is not None
+    body = event.body[:-1] + bytes([event.body[-1] ^ 1])
+    digest = body_digest(event.salt, body)
+    place = event.version, event.position, event.recorded_at
+    made_anew = leaf(recorded_header(event.header, *place), digest)
+    with closing(Unruled.open(tmp_path / "log.db")) as log:
+        change = "UPDATE event SET body = ?, digest = ?, leaf = ? WHERE position = ?"
+        log.run(change, body, digest, made_anew, event.position)
+    with onrecord.connect(url) as store:
+        (fault,) = store.verify().faults
+    assert (fault.version, "was changed, or is under another key" in fault.why) == (3, True)
 
 
 def test_keys_are_never_kept_in_the_log_itself(url: str, tmp_path: Path) -> None:

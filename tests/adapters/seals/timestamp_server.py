@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import subprocess
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tests.patience import PATIENCE, join
+from tests.local_http import LocalHttp
+from tests.patience import PATIENCE
 
 _CONFIG: Final = """\
 [tsa]
@@ -42,37 +42,28 @@ class TimestampServer:
         _certify(folder)
         (folder / "tsa.cnf").write_text(_CONFIG)
         (folder / "serial").write_text("01\n")
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                server.asked += 1
-                query = self.rfile.read(int(self.headers["Content-Length"]))
-                body = server.token(query) if server.answer is None else server.answer
-                self.send_response(200)
-                self.send_header("Content-Type", "application/timestamp-reply")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._http.serve_forever, args=(0.01,))
+        self._http = LocalHttp(self._answer)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._http.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        join(self._thread)
-        self._http.server_close()
+    def __exit__(self, *exc: object) -> None:
+        self._http.__exit__(*exc)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/tsr"
+        return f"http://127.0.0.1:{self._http.port}/tsr"
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        self.asked += 1
+        query = handler.rfile.read(int(handler.headers["Content-Length"]))
+        body = self.token(query) if self.answer is None else self.answer
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/timestamp-reply")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
 
     def token(self, query: bytes) -> bytes:
         """What this authority signs for a query, now."""
