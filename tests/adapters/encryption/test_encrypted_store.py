@@ -156,6 +156,7 @@ def test_one_key_that_is_missing_stops_nothing_of_others(url: str, tmp_path: Pat
         store.conversation("there", subjects=["ben"]).user(CANARY)
         gone = store.get("gone").conversation_id
         name = key_name_in(next(iter(stored_of(backend_of(store)).read(gone))).header)
+    assert name is not None
     with closing(ByHand.open(tmp_path / "keys.db")) as keys:
         keys.run("DELETE FROM subject_key WHERE key_id = ?", name)
     with onrecord.connect(url) as store:
