@@ -17,7 +17,6 @@ from onrecord.adapters.inputs.arguments import of_kind, text_given
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.upkeep.access_log import DAY, AccessLog, ReadCounts, now
-from onrecord.adapters.views.row_names import actor_names
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError, StorageUnavailable
 from onrecord.domain.header import microseconds_of
@@ -159,6 +158,9 @@ class StoreAccess:
 
     def _named(self, entries: list[AccessEntry]) -> Iterator[AccessEntry]:
         """Yield entries with the keys of conversations and the names of those who read, as far as there are."""
+        # Views are many modules, which a program that only records needs none of.
+        from onrecord.adapters.views.row_names import actor_names
+
         names = actor_names(self._backend, self._tenant, (entry.actor for entry in entries))
         ids = (entry.conversation_id for entry in entries)
         keys = keys_of(self._backend, (id_ for id_ in ids if id_ is not None))

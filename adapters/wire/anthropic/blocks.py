@@ -7,6 +7,7 @@ compaction's members are set. All other blocks arrive whole in their start.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from io import StringIO
 from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.answer import named
@@ -35,17 +36,18 @@ _JOINED: Final[Mapping[str, _Joined]] = {
 class OpenAnthropicBlock:
     """A block that has begun and not yet stopped."""
 
-    __slots__ = ("_member", "_pieces", "_value")
+    __slots__ = ("_joined", "_member", "_value")
 
     def __init__(self, start: JsonObject) -> None:
         """Begin with the block of its start event."""
         self._value = dict(start)
         self._member: str | None = None
-        self._pieces: list[str] = []
+        # A list of pieces and what they are joined to would be in memory twice.
+        self._joined = StringIO()
 
     def is_untouched(self, start: JsonObject) -> bool:
         """Whether the block began as this and nothing came since."""
-        return self._value == start and not self._pieces
+        return self._value == start and self._member is None
 
     def add(self, delta: JsonObject) -> str | None:
         """Take a delta in; return why it could not be, and then the block stays as it was."""
@@ -66,12 +68,12 @@ class OpenAnthropicBlock:
         if not (isinstance(piece, str) and fits and same):
             return False
         self._member = joined.member
-        self._pieces.append(piece)
+        self._joined.write(piece)
         return True
 
     def stop(self) -> JsonObject:
         """Return the whole block; MalformedJson where its input is not JSON that can be kept."""
-        text = in_whole_characters("".join(self._pieces))
+        text = in_whole_characters(self._joined.getvalue())
         match self._member:
             case None:
                 return self._value
@@ -85,11 +87,13 @@ class OpenAnthropicBlock:
     @property
     def replaces_input(self) -> bool:
         """Whether an input came in pieces, and another one before them."""
-        return self._member == "input" and any(self._pieces) and bool(self._value.get("input"))
+        return (
+            self._member == "input" and self._joined.tell() > 0 and bool(self._value.get("input"))
+        )
 
     def unfinished(self, index: int) -> Unfinished:
         """Return what is known of a block that did not arrive whole."""
-        partial = in_whole_characters("".join(self._pieces))
+        partial = in_whole_characters(self._joined.getvalue())
         return Unfinished(index=index, value=self._value, partial=partial)
 
 
