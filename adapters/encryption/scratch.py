@@ -34,10 +34,8 @@ class ScratchCipher:
         return stream.update(data)
 
 
-def scratch_cipher() -> ScratchCipher | None:
-    """Return a cipher under a new key; None where the library is not installed that encrypted stores need."""
-    try:
-        from cryptography.hazmat.primitives.ciphers.algorithms import AES
-    except ModuleNotFoundError:
-        return None
+def scratch_cipher() -> ScratchCipher:
+    """Return a cipher under a new key."""
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+
     return ScratchCipher(AES(os.urandom(_KEY_SIZE)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from onrecord.adapters.encryption.encrypted_blobs import EncryptedBlob, StoredBlob
-from onrecord.adapters.wire.blob_bytes import UnnamedFile
+from onrecord.adapters.wire.blob_bytes import Scratch, UnnamedFile
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import KeyedBlob
 from onrecord.domain.encryption.blobs import DIGEST_SIZE, PIECE_SIZE
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 class EncryptedFiles:
     """How the spool of an encrypted log writes its files, and reads them."""
+
+    is_encrypted = True
 
     def __init__(self, log: EncryptedLog) -> None:
         """Use the keys of a log."""
@@ -47,7 +49,7 @@ class EncryptedFiles:
 
         CorruptRecord for what is no such file, and for one that was changed.
         """
-        content = UnnamedFile(path.parent)
+        content = UnnamedFile(Scratch(path.parent, self.is_encrypted))
         with path.open("rb") as file:
             for piece in self._decrypted(file):
                 content.write(piece)

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from onrecord.adapters.proxy.asgi import Header, Receive
 from onrecord.adapters.proxy.refusals import Refusal
-from onrecord.adapters.wire.bodies.answer_body import Unpacking
+from onrecord.adapters.wire.bodies.unpacking import Unpacking
 
 Hold: TypeAlias = Callable[[int], None]
 """Is told how many bytes are held in all; Refusal where there is no room for them."""

@@ -32,7 +32,7 @@ from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.storage.steps import beside_loop
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
-from onrecord.adapters.wire.blob_bytes import pieces_of
+from onrecord.adapters.wire.blob_bytes import Scratch, pieces_of
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,
@@ -71,6 +71,7 @@ class Spool:
         `folder` is where they are, in `files` as the log writes them.
         """
         self.folder = folder
+        self.scratch = Scratch(folder, files.is_encrypted)
         self._files = files
         self._in_memory: list[PendingAppend] = []
         self._lock = threading.Lock()

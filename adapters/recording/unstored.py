@@ -73,6 +73,11 @@ class SpooledContent(Readable, Protocol):
 class SpoolFiles(Protocol):
     """How the files of a spool are written and read."""
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the files tell nothing without keys."""
+        ...
+
     def written(self, append: Append, content: Iterable[bytes], /) -> Iterable[bytes]:
         """Return the bytes of a file that holds what an append waits with."""
         ...
@@ -84,6 +89,8 @@ class SpoolFiles(Protocol):
 
 class ClearFiles:
     """Files that hold what is written."""
+
+    is_encrypted = False
 
     def written(self, _append: Append, content: Iterable[bytes]) -> Iterable[bytes]:
         """Return what is written."""

@@ -1,9 +1,8 @@
 """The bytes of a blob: held in memory where they are few, in a file where they are many.
 
 The file is in the folder of the spool and has no name (`O_TMPFILE`, or unlinked as it is made): it
-may hold secrets that are not cut yet, so nothing of it may outlive the process, however that ends. It is
-encrypted under a key that only the process has, where `cryptography` is installed: always, in an
-encrypted store.
+may hold secrets that are not cut yet, so nothing of it may outlive the process, however that ends. In
+an encrypted store it is encrypted under a key that only the process has.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
@@ -22,19 +21,27 @@ PIECE: Final = 256 * 1024
 """How many bytes are read from a file, or unpacked, at once."""
 
 
+class Scratch(NamedTuple):
+    """Where files without a name are made, and whether their bytes are encrypted."""
+
+    folder: Path
+    is_encrypted: bool
+
+
 class UnnamedFile:
     """A new file that goes when nobody holds it any more."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, scratch: Scratch) -> None:
         """Make it in a folder; OSError where it cannot be."""
         # Loading them takes longer than most answers need: they stay in memory.
         import tempfile
 
         from onrecord.adapters.encryption.scratch import scratch_cipher
 
+        folder = scratch.folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed with this
-        self._cipher = scratch_cipher()
+        self._cipher = scratch_cipher() if scratch.is_encrypted else None
         self._at = 0
 
     def seek(self, at: int) -> object:
@@ -79,9 +86,10 @@ class UnnamedFile:
 class HeldBytes:
     """Bytes that are held in memory up to a number, and stand in a file of their own beyond it."""
 
-    def __init__(self, most: int) -> None:
-        """Hold none; a file is made where the system has its temporary ones."""
+    def __init__(self, most: int, *, is_encrypted: bool) -> None:
+        """Hold none; a file is made where the system has its temporary ones, and encrypted or not."""
         self._most = most
+        self._is_encrypted = is_encrypted
         self._bytes: BytesIO | UnnamedFile = BytesIO()
 
     def write(self, data: bytes) -> None:
@@ -89,7 +97,8 @@ class HeldBytes:
         if isinstance(self._bytes, BytesIO) and self._bytes.tell() + len(data) > self._most:
             import tempfile
 
-            held, self._bytes = self._bytes.getvalue(), UnnamedFile(Path(tempfile.gettempdir()))
+            scratch = Scratch(Path(tempfile.gettempdir()), self._is_encrypted)
+            held, self._bytes = self._bytes.getvalue(), UnnamedFile(scratch)
             self._bytes.write(held)
         self._bytes.write(data)
 
@@ -152,9 +161,9 @@ def reference_to(content: BlobBytes) -> Blob:
     return blob_of(content) if isinstance(content, bytes) else content.blob
 
 
-def filed(pieces: Iterable[bytes], folder: Path) -> FileBytes:
+def filed(pieces: Iterable[bytes], scratch: Scratch) -> FileBytes:
     """Return bytes in a file of their own; OSError where that cannot be written."""
-    file, digest, size = UnnamedFile(folder), sha256(), 0
+    file, digest, size = UnnamedFile(scratch), sha256(), 0
     for piece in pieces:
         digest.update(piece)
         size += len(piece)

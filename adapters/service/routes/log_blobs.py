@@ -10,6 +10,7 @@ from typing import Any, Final
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
+from onrecord.adapters.encryption.encrypted_log import stored_of
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import (
     MALFORMED,
@@ -51,7 +52,7 @@ async def put_blob(call: Call[Empty, Empty]) -> Response:
     """Store the bytes of a document, and return the reference."""
     conversation_id = conversation_id_of(call)
     call.share.hold(PIECE_SIZE)  # The rest goes through a file.
-    held = HeldBytes(PIECE_SIZE)
+    held = HeldBytes(PIECE_SIZE, is_encrypted=stored_of(call.backend) is not call.backend)
     await _receive(call, held)
     blob = await call.steps.run(
         lambda: call.backend.put_blob(

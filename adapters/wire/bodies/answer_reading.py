@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from onrecord.adapters.wire.answer import Conclusion, closing_event
 from onrecord.adapters.wire.api import Wire, attempt_failed
+from onrecord.adapters.wire.blob_bytes import Scratch
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.payloads import Payload, answer_payload, out_of_batch
@@ -37,28 +37,30 @@ class AnswerReading(NamedTuple):
     digest: str
 
 
-def read_answer(native: object, wire: Wire, digest: Digest, folder: Path) -> AnswerReading:
+def read_answer(native: object, wire: Wire, digest: Digest, scratch: Scratch) -> AnswerReading:
     """Return what an answer says; InvalidContent where it is none of its API.
 
-    What is too long to be held goes to files in a folder.
+    What is too long to be held goes to files in `scratch`.
     """
     payload = out_of_batch(answer_payload(native, wire))
     credentials = Credentials((), digest)
-    recording = _failure(payload, credentials) or _recording(payload, wire, credentials, folder)
+    recording = _failure(payload, credentials) or _recording(payload, wire, credentials, scratch)
     closing = closing_event(recording)
     if closing is not None:
         _must_be_of_api(wire, payload, recording, closing)
     return AnswerReading(recording, closing, hashlib.sha256(payload.data).hexdigest())
 
 
-def _recording(payload: Payload, wire: Wire, credentials: Credentials, folder: Path) -> Conclusion:
+def _recording(
+    payload: Payload, wire: Wire, credentials: Credentials, scratch: Scratch
+) -> Conclusion:
     """Return the events of an answer, as an attempt on the wire comes to them."""
     recordings: list[Conclusion] = []
 
     def close(recording: Conclusion, _failed: bool) -> None:
         recordings.append(recording)
 
-    attempt = Attempt(wire, NO_REQUEST, None, lambda: credentials, close, folder)
+    attempt = Attempt(wire, NO_REQUEST, None, lambda: credentials, close, scratch)
     headers = {"content-type": payload.content_type}
     if payload.request_id is not None:
         headers["request-id"] = payload.request_id

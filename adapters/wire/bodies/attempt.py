@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.telemetry.model_calls import UNOBSERVED, CallObserver
 from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, Wire, attempt_failed
-from onrecord.adapters.wire.blob_bytes import BlobBytes, beginning
+from onrecord.adapters.wire.blob_bytes import BlobBytes, Scratch, beginning
 from onrecord.adapters.wire.bodies.answer_body import LIMITS, AnswerBody, Limits
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.secrets import secrets_of
@@ -110,14 +109,14 @@ class Attempt(AnswerRecorder):
         line: UUID | None,
         credentials: Callable[[], Credentials],
         close: Callable[[Conclusion, bool], None],
-        folder: Path,
+        scratch: Scratch,
         limits: Limits = LIMITS,
         observer: CallObserver = UNOBSERVED,
     ) -> None:
         """Begin to wait for what the request is answered.
 
         What it went out with is asked for where it may come back: not in what a model says. What
-        is too long to be held goes to files in a folder. `observer` is told of chunks and the end.
+        is too long to be held goes to files in `scratch`. `observer` is told of chunks and the end.
         """
         super().__init__()
         self._wire = wire
@@ -127,10 +126,10 @@ class Attempt(AnswerRecorder):
         self._close = close
         self._status = 0
         self._request_id: str | None = None
-        self._folder = folder
+        self._scratch = scratch
         self._limits = limits
         self._observer = observer
-        self._body = AnswerBody(folder, limits)
+        self._body = AnswerBody(scratch, limits)
         self._stream: AnswerStream | None = None
         self._is_stream = self._may_be_stream = self._is_unreadable = False
 
@@ -139,7 +138,7 @@ class Attempt(AnswerRecorder):
         self._status = status
         self._request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
         encoding = headers.get("content-encoding")
-        self._body = AnswerBody(self._folder, self._limits, encoding)
+        self._body = AnswerBody(self._scratch, self._limits, encoding)
         content_type = headers.get("content-type", "").lower()
         if status not in _ANSWERED:
             return
@@ -274,7 +273,7 @@ class Attempt(AnswerRecorder):
     def _release(self) -> None:
         """Let go of what came: a response may be held long after it was read."""
         self._stream, self._may_be_stream = None, False
-        self._body = AnswerBody(self._folder, self._limits)
+        self._body = AnswerBody(self._scratch, self._limits)
 
     def _error(self) -> AttemptFailed:
         body = beginning(self._body.unpacked(), _ERROR_AT_MOST)

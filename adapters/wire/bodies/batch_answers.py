@@ -11,8 +11,9 @@ from typing import Final
 
 from onrecord.adapters.wire.answer import Answer, Loss
 from onrecord.adapters.wire.api import BatchResult, ResultsWire
-from onrecord.adapters.wire.bodies.answer_body import LIMITS, Limits, Unpacking
+from onrecord.adapters.wire.bodies.answer_body import LIMITS, Limits
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
+from onrecord.adapters.wire.bodies.unpacking import Unpacking
 
 logger = logging.getLogger("onrecord")
 

@@ -138,8 +138,8 @@ class Batches:
         recorder, first, extensions = created.recorder, created.entries[0].begun, sending.extensions
         credentials = sending.credentials(body, created.api, recorder.digest)
         read = replace(WIRES[created.api], streams={}, read_body=wire.read_created)
-        folder = recorder.spool.folder
-        return Attempt(read, first.request, first.line, credentials, close, folder)
+        scratch = recorder.spool.scratch
+        return Attempt(read, first.request, first.line, credentials, close, scratch)
 
     def _retried(self, tried: _Tried) -> _Created | None:
         with self._lock:

@@ -151,8 +151,8 @@ class ExchangeRecorder:
 
         request, api, digest = recorded.begun, recorded.api, recorded.recorder.digest
         credentials = sending.credentials(b"", api, digest)
-        folder = recorded.recorder.spool.folder
-        return Attempt(WIRES[api], request.request, request.line, credentials, close, folder)
+        scratch = recorded.recorder.spool.scratch
+        return Attempt(WIRES[api], request.request, request.line, credentials, close, scratch)
 
     def _request_in_log(self, bound: CallBinding, sending: Sending) -> _RecordedRequest | None:
         """Return the request whose answer is read, if the log of its conversation knows it.
@@ -209,14 +209,14 @@ class ExchangeRecorder:
             recorded.recorder.conclude(request, recording)
 
         request = recorded.begun
-        wire, folder = WIRES[recorded.api], recorded.recorder.spool.folder
+        wire, scratch = WIRES[recorded.api], recorded.recorder.spool.scratch
         return Attempt(
             wire,
             request.request,
             request.line,
             credentials,
             close,
-            folder,
+            scratch,
             observer=observed(call),
         )
 

@@ -141,7 +141,7 @@ def record_response(
     then nothing is recorded.
     """
     wire, named = _wire(api), text_if_given("a model", model)
-    reading = read_answer(native, wire, recorder.digest, recorder.spool.folder)
+    reading = read_answer(native, wire, recorder.digest, recorder.spool.scratch)
     with recorder.offline.lock:
         return _Offline(recorder, wire, reading, named, by).record(request)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onrecord.adapters.encryption.scratch import scratch_cipher
-from onrecord.adapters.wire.blob_bytes import HeldBytes, UnnamedFile
+from onrecord.adapters.wire.blob_bytes import HeldBytes, Scratch, UnnamedFile
 
 CANARY = b"the canary sings"
 LONG = CANARY * 100_000
@@ -23,13 +23,13 @@ def test_a_long_answer_stands_in_its_file_encrypted(
         return named.open("w+b", buffering=0)
 
     monkeypatch.setattr(tempfile, "TemporaryFile", with_a_name)
-    held = HeldBytes(20)
+    held = HeldBytes(20, is_encrypted=True)
     held.write(CANARY)
     assert not named.exists()
     held.write(LONG)
     assert b"".join(held.pieces(1000)) == CANARY + LONG
     assert CANARY not in named.read_bytes()
-    file = UnnamedFile(tmp_path)
+    file = UnnamedFile(Scratch(tmp_path, is_encrypted=True))
     for start in range(0, len(LONG), 1_000_003):
         file.write(LONG[start : start + 1_000_003])
     assert named.stat().st_size == len(LONG)
@@ -41,7 +41,5 @@ def test_a_long_answer_stands_in_its_file_encrypted(
 
 def test_two_files_have_two_keys() -> None:
     one, other = scratch_cipher(), scratch_cipher()
-    assert one is not None
-    assert other is not None
     assert one.turned(bytes(64), 0) != other.turned(bytes(64), 0)
     assert one.turned(one.turned(CANARY, 7), 7) == CANARY

@@ -12,7 +12,7 @@ from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.spool_files import EncryptedFiles
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.recording.unstored import PendingAppend
-from onrecord.adapters.wire.blob_bytes import FileBytes, filed, pieces_of
+from onrecord.adapters.wire.blob_bytes import FileBytes, Scratch, filed, pieces_of
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.encryption.subjects import conversation_subject, named_subject
 from onrecord.domain.errors import StorageUnavailable
@@ -35,7 +35,10 @@ def log(tmp_path: Path) -> EncryptedLog:
 
 def long_of(waiting: PendingAppend, folder: Path) -> dict[str, FileBytes]:
     """The documents of something that waits, in files."""
-    return {digest: filed(pieces_of(data), folder) for digest, data in waiting.blobs.items()}
+    return {
+        digest: filed(pieces_of(data), Scratch(folder, is_encrypted=True))
+        for digest, data in waiting.blobs.items()
+    }
 
 
 @pytest.mark.parametrize("is_long", [False, True], ids=["in memory", "in a file"])
@@ -45,6 +48,7 @@ def test_a_file_of_it_has_no_text_and_comes_back_whole(
     waiting, folder = unstored("the canary sings", blob=LONG), tmp_path / "spool"
     waiting = waiting._replace(blobs=long_of(waiting, folder) if is_long else waiting.blobs)
     begin(log, waiting)
+    assert Spool(folder, EncryptedFiles(log)).scratch.is_encrypted
     Spool(folder, EncryptedFiles(log)).put(waiting, FULL)
     (file,) = folder.iterdir()
     assert b"canary" not in file.read_bytes()

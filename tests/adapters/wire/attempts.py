@@ -8,7 +8,7 @@ from tempfile import gettempdir
 from uuid import UUID
 
 from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.blob_bytes import pieces_of
+from onrecord.adapters.wire.blob_bytes import Scratch, pieces_of
 from onrecord.adapters.wire.bodies.answer_body import LIMITS, Limits
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -61,8 +61,8 @@ def attempted(
     """What is recorded of an answer in these chunks."""
     closed = Closed()
     secret = Credentials(secrets, digest)
-    folder = Path(gettempdir())
-    attempt = Attempt(WIRES[api], UUID(int=1), None, lambda: secret, closed.close, folder, limits)
+    scratch = Scratch(Path(gettempdir()), is_encrypted=False)
+    attempt = Attempt(WIRES[api], UUID(int=1), None, lambda: secret, closed.close, scratch, limits)
     attempt.answered(status, headers)
     for chunk in chunks:
         if attempt.feed(chunk):

@@ -20,7 +20,7 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire.answer import Answer as AnswerRead
 from onrecord.adapters.wire.answer import events_of, is_oversized
-from onrecord.adapters.wire.blob_bytes import FileBytes, filed
+from onrecord.adapters.wire.blob_bytes import FileBytes, Scratch, filed
 from onrecord.adapters.wire.bodies.answer_body import Limits, RawBytes
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -168,7 +168,7 @@ def test_what_cannot_be_read_nor_kept_is_closed_all_the_same(
 
 
 def test_what_came_is_in_a_file_without_a_name(tmp_path: Path) -> None:
-    raw = RawBytes(tmp_path / "spool", Limits(in_memory=10))
+    raw = RawBytes(Scratch(tmp_path / "spool", is_encrypted=False), Limits(in_memory=10))
     raw.take(b"0123456789")
     raw.write_out()
     assert raw.is_held
@@ -303,7 +303,9 @@ def test_what_no_store_takes_waits_with_its_bytes_and_is_recorded(
 def waiting(folder: Path, *contents: bytes) -> PendingAppend:
     """Events that no store took, with long blobs beside them."""
     first = unstored("Hello", blob=b"short")
-    files: list[FileBytes] = [filed((content,), folder) for content in contents]
+    files: list[FileBytes] = [
+        filed((content,), Scratch(folder, is_encrypted=False)) for content in contents
+    ]
     own = first.append.conversation_id
     events = (*first.append.events, *(drafted(attachment(it.blob), own) for it in files))
     blobs = {**first.blobs, **{it.blob.sha256: it for it in files}}
@@ -363,8 +365,9 @@ def test_no_event_loop_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.Mo
     closed = Closed()
     secret = Credentials((), digest)
     limits = Limits(in_memory=1000)
+    scratch = Scratch(tmp_path, is_encrypted=False)
     attempt = Attempt(
-        WIRES[OF_OPENAI], UUID(int=1), None, lambda: secret, closed.close, tmp_path, limits
+        WIRES[OF_OPENAI], UUID(int=1), None, lambda: secret, closed.close, scratch, limits
     )
     attempt.answered(200, STREAM)
     body = answer("chat-deltas")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.bodies.answer_body import Unpacking
+from onrecord.adapters.wire.bodies.unpacking import Unpacking
 from tests.anthropic_wire import chunks
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from onrecord.adapters.wire.answer import Answer, Conclusion, Loss
 from onrecord.adapters.wire.api import AnswerStream, Wire
+from onrecord.adapters.wire.blob_bytes import Scratch
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
@@ -110,7 +111,9 @@ def test_an_answer_whose_reader_fails_is_kept_as_its_bytes(
 
 def attempted(wire: Wire, close: Callable[[Conclusion, bool], None], folder: Path) -> Attempt:
     secret = Credentials((), digest)
-    return Attempt(wire, UUID(int=1), None, lambda: secret, close, folder)
+    return Attempt(
+        wire, UUID(int=1), None, lambda: secret, close, Scratch(folder, is_encrypted=False)
+    )
 
 
 def test_what_fails_in_storing_an_answer_does_not_come_out_of_the_call(

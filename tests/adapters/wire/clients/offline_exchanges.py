@@ -60,8 +60,8 @@ def off_the_wire(
     def close(recording: Any, _failed: bool) -> None:
         recorder.conclude(begun, recording)
 
-    folder = recorder.spool.folder
-    attempt = Attempt(wire, begun.request, begun.line, lambda: nobody, close, folder)
+    scratch = recorder.spool.scratch
+    attempt = Attempt(wire, begun.request, begun.line, lambda: nobody, close, scratch)
     attempt.answered(status, headers)
     for at in range(0, len(data), 64):
         attempt.feed(data[at : at + 64])

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from onrecord.adapters.wire.blob_bytes import Scratch
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
@@ -62,8 +63,8 @@ def waiting() -> tuple[Attempt, Closed]:
     """An attempt that is answered with a stream, and what it is closed with."""
     closed = Closed()
     secret = Credentials((), lambda _: b"")
-    folder = Path(gettempdir())
-    attempt = Attempt(WIRE, UUID(int=1), None, lambda: secret, closed.close, folder)
+    scratch = Scratch(Path(gettempdir()), is_encrypted=False)
+    attempt = Attempt(WIRE, UUID(int=1), None, lambda: secret, closed.close, scratch)
     attempt.answered(200, STREAM)
     return attempt, closed
 
