@@ -8,12 +8,12 @@ under its `uuid`.
 from __future__ import annotations
 
 import importlib
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, NotRequired, Protocol, TypedDict, TypeVar, cast
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import SessionEntry, Sessions
@@ -64,7 +64,7 @@ class ClaudeSessionStore:
         """Keep sessions in a store; close that when done."""
         self._store = store
         self._sessions = Sessions(store, CLAUDE.name)
-        self._summaries: OrderedDict[tuple[str, ...], _Summary] = OrderedDict()
+        self._summaries: Newest[tuple[str, ...], _Summary] = Newest(_MOST_SUMMARIES)
 
     async def append(self, key: SessionKey, entries: list[JsonObject]) -> None:
         """Record entries behind those that the session has; one whose `uuid` it has is not recorded again."""
@@ -141,8 +141,6 @@ class ClaudeSessionStore:
         key = SessionKey(project_key=project_key, session_id=session_id)
         summary = fold(None, key, [item.item for item in loaded.items])
         self._summaries[entry.outer_id] = _Summary(entry.conversation_id, loaded.version, summary)
-        while len(self._summaries) > _MOST_SUMMARIES:
-            self._summaries.popitem(last=False)
         return summary
 
     async def _settled(self, step: Callable[[], T]) -> T:

@@ -8,11 +8,11 @@ points at the last entry is state. A fork has the entries that it keeps as items
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar, cast
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem, until_first
 from onrecord.adapters.frameworks.sessions import Sessions
@@ -61,7 +61,7 @@ class OnrecordConversationStore(ConversationStore):
         """Keep conversations in a store; close that when done."""
         self._store = store
         self._sessions = Sessions(store, PYDANTIC_AI.name)
-        self._conversations: OrderedDict[str, str] = OrderedDict()
+        self._conversations: Newest[str, str] = Newest(_MOST_HEADS)
 
     def conversation_key(self, conversation_id: str) -> str:
         """Return the key of the conversation in the store: `Store` and the commands take it."""
@@ -154,9 +154,6 @@ class OnrecordConversationStore(ConversationStore):
         for head_id in heads:
             if head_id is not None:
                 self._conversations[head_id] = record.conversation_id
-                self._conversations.move_to_end(head_id)
-        while len(self._conversations) > _MOST_HEADS:
-            self._conversations.popitem(last=False)
 
     def _all(self) -> Iterator[ConversationRecord]:
         for conversation_id in self._conversation_ids():

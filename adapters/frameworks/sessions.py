@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.frameworks.session import ItemSession
 from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.adapters.store import Store, tenancy_of
@@ -51,7 +51,7 @@ class Sessions:
         """Find the sessions of a framework by their outer ids; InvalidInput for what is no store."""
         self.framework = framework
         self._tenancy = tenancy_of(_store_given(store))
-        self._held: OrderedDict[tuple[str, ...], ItemSession] = OrderedDict()
+        self._held: Newest[tuple[str, ...], ItemSession] = Newest(_MOST_HELD)
         self._lock = threading.Lock()
 
     def session(self, *outer_id: str) -> ItemSession:
@@ -66,8 +66,6 @@ class Sessions:
                 stream = self._tenancy.stream(self.key(*outer_id))
                 held = self._held[outer_id] = ItemSession(stream, self.framework)
             self._held.move_to_end(outer_id)
-            while len(self._held) > _MOST_HELD:
-                self._held.popitem(last=False)
         return held
 
     def listed(self, *scope: str, parts: int = 1) -> Iterator[SessionEntry]:

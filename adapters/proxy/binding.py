@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +12,7 @@ from urllib.parse import unquote
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.proxy.address import Address
 from onrecord.adapters.proxy.grouping import EXPLICIT, Group, group_of
@@ -40,15 +40,13 @@ class _Remarked:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._latest: OrderedDict[UUID, None] = OrderedDict()
+        self._latest: Newest[UUID, None] = Newest(_MOST_REMARKED)
 
     def add(self, conversation_id: UUID) -> bool:
         """Add a conversation; return whether it is new here."""
         with self._lock:
             is_new = conversation_id not in self._latest
             self._latest[conversation_id] = None
-            if len(self._latest) > _MOST_REMARKED:
-                self._latest.popitem(last=False)
         return is_new
 
 

@@ -9,13 +9,13 @@ however many conversations there are.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.recording.plan import has_answers
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.event_reading import line_of
@@ -61,17 +61,17 @@ class KnownHistories:
         # Each call notes where it records, and waits for no lookup of others.
         self._noting = threading.Lock()
         self._ends: list[Cursor] = []
-        self._is_own: OrderedDict[UUID, bool] = OrderedDict()
-        self._read_until: OrderedDict[UUID, int] = OrderedDict()
-        self._asked: OrderedDict[tuple[UUID, UUID | None], str] = OrderedDict()
-        self._moved: OrderedDict[UUID, None] = OrderedDict()
-        self._by_answer: OrderedDict[_Answer, UUID] = OrderedDict()
-        self._by_response: OrderedDict[str, UUID] = OrderedDict()
+        self._is_own: Newest[UUID, bool] = Newest(_KEPT)
+        self._read_until: Newest[UUID, int] = Newest(_KEPT)
+        self._asked: Newest[tuple[UUID, UUID | None], str] = Newest(_KEPT)
+        self._moved: Newest[UUID, None] = Newest(_LATEST)
+        self._by_answer: Newest[_Answer, UUID] = Newest(_KEPT)
+        self._by_response: Newest[str, UUID] = Newest(_KEPT)
 
     def note(self, conversation_id: UUID) -> None:
         """Take note that something is being said in a conversation: it is looked at first."""
         with self._noting:
-            _keep(self._moved, conversation_id, None, _LATEST)
+            self._moved[conversation_id] = None
 
     def of_response(self, provider_id: str) -> str | None:
         """Return the key of the conversation of a response, by the provider's id; None for none."""
@@ -153,7 +153,7 @@ class KnownHistories:
         is_own = self._is_own.get(conversation_id)
         if is_own is None:
             is_own = self._tenancy.backend.owner(conversation_id) == self._tenancy.tenant
-            _keep(self._is_own, conversation_id, is_own, _KEPT)
+            self._is_own[conversation_id] = is_own
         return is_own
 
     def _read(self, conversation_id: UUID, after: int) -> bool:
@@ -163,7 +163,7 @@ class KnownHistories:
             event = recorded.event()
             if not isinstance(event, Unrecognised | Erased):
                 is_answered = self._take(recorded, event)
-            _keep(self._read_until, conversation_id, recorded.version, _KEPT)
+            self._read_until[conversation_id] = recorded.version
         return is_answered
 
     def _take(self, recorded: RecordedEvent, event: Event) -> bool:
@@ -171,17 +171,17 @@ class KnownHistories:
         conversation_id = recorded.conversation_id
         place = conversation_id, line_of(recorded)
         if isinstance(event, RequestSent):
-            _keep(self._asked, place, event.history or "", _KEPT)
+            self._asked[place] = event.history or ""
             return False
         history = self._asked.get(place)
         if history:
             for unit in _units_of(event):
                 for name in _names(unit):
-                    _keep(self._by_answer, (history, name), conversation_id, _KEPT)
+                    self._by_answer[(history, name)] = conversation_id
         if not isinstance(event, ResponseCompleted | ResponseInterrupted):
             return False
         if event.provider_id is not None:
-            _keep(self._by_response, event.provider_id, conversation_id, _KEPT)
+            self._by_response[event.provider_id] = conversation_id
         self._asked.pop(place, None)
         return True
 
@@ -221,11 +221,3 @@ def _units_of(event: Event) -> Iterable[Unit]:
 
 def _names(unit: Unit) -> tuple[str, ...]:
     return () if unit.is_blank else (unit.says, *unit.ids)
-
-
-def _keep(entries: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
-    """Keep an entry as the last one; of more than so many the first goes."""
-    entries[key] = value
-    entries.move_to_end(key)
-    while len(entries) > most:
-        entries.popitem(last=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.recording.plan import (
     Digests,
     Match,
@@ -197,19 +197,17 @@ class RecentBodies:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._bodies: OrderedDict[UUID, RequestBody] = OrderedDict()
+        self._bodies: Newest[UUID, RequestBody] = Newest(_REMEMBERED)
 
     def copy(self) -> RecentBodies:
         """Return the same bodies, kept apart from here on."""
         other = RecentBodies()
-        other._bodies = self._bodies.copy()
+        other._bodies.update(self._bodies)
         return other
 
     def keep(self, body: RequestBody) -> None:
         """Take note of a request that is recorded."""
         self._bodies[body.parent.request] = body
-        while len(self._bodies) > _REMEMBERED:
-            self._bodies.popitem(last=False)
 
     def parent_of(self, body: bytes) -> Parent | None:
         """Return the request whose body shares most of its beginning with another one."""

@@ -8,10 +8,10 @@ made it: recorded under that one, once, when all of it is there.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.wire.answer import is_still_made
@@ -27,9 +27,8 @@ class DeferredAnswers(Generic[RequestT]):
 
     def __init__(self, most: int) -> None:
         """Await none; of more than so many the oldest are forgotten."""
-        self._most = most
         self._lock = threading.Lock()
-        self._awaiting: OrderedDict[str, RequestT] = OrderedDict()
+        self._awaiting: Newest[str, RequestT] = Newest(most)
 
     def note(self, request: RequestT, events: Iterable[Event]) -> None:
         """Take note of what a request was answered: more is to come, or that was all."""
@@ -43,8 +42,6 @@ class DeferredAnswers(Generic[RequestT]):
         """Take note that a request awaits a response."""
         with self._lock:
             self._awaiting[provider_id] = request
-            while len(self._awaiting) > self._most:
-                self._awaiting.popitem(last=False)
 
     def find(self, provider_id: str) -> RequestT | None:
         """Return the request that awaits a response; None where none does that is known here."""

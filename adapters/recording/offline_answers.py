@@ -7,13 +7,13 @@ that record one at the same time write the same events, and the log takes them o
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.recording.paths import RECENT
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.streams.event_reading import closing_of
@@ -153,13 +153,11 @@ class OfflineRequests:
     def __init__(self) -> None:
         """Begin with none."""
         self.lock = threading.Lock()
-        self._waiting: OrderedDict[UUID, tuple[str, int]] = OrderedDict()
+        self._waiting: Newest[UUID, tuple[str, int]] = Newest(_UNANSWERED_AT_MOST)
 
     def keep(self, api: str, request: OpenRequest) -> None:
         """Take note of a request that was recorded; of too many the oldest are let go of."""
         self._waiting[request.request] = api, request.version
-        while len(self._waiting) > _UNANSWERED_AT_MOST:
-            self._waiting.popitem(last=False)
 
     def last(self, api: str) -> int | None:
         """Return the version of the newest request of an API; None if there is none."""

@@ -6,7 +6,6 @@ requests it has in flight, it keeps in mind.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,6 +13,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.streams.event_reading import (
     closing_of,
     in_force,
@@ -252,7 +252,7 @@ class SideBranches:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._known: OrderedDict[UUID, SideBranch] = OrderedDict()
+        self._known: Newest[UUID, SideBranch] = Newest(_SIDES_AT_MOST)
         self._scan = _SideBranchScan(self._known)
         self.until = 0
 
@@ -267,9 +267,6 @@ class SideBranches:
     def keep(self, side: SideBranch) -> None:
         """Take note of a line that spoke."""
         self._known[side.line] = side
-        self._known.move_to_end(side.line)
-        while len(self._known) > _SIDES_AT_MOST:
-            self._known.popitem(last=False)
 
     def promote(self, line: UUID | None) -> None:
         """Take note that a line was promoted."""

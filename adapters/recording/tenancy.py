@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property
@@ -16,6 +15,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from uuid_utils.compat import uuid7
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.inputs.arguments import key_given, text_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.streams.event_reading import uncounted
@@ -170,7 +170,7 @@ class Recorders:
         """Serve the conversations of a tenant."""
         self._tenancy = tenancy
         self._by_conversation: WeakValueDictionary[UUID, Recorder] = WeakValueDictionary()
-        self._latest: OrderedDict[UUID, Recorder] = OrderedDict()
+        self._latest: Newest[UUID, Recorder] = Newest(_LATEST)
         self._waiting: WeakSet[TextHolder] = WeakSet()
         self._lock = threading.Lock()
         self._said_unbound = False
@@ -188,9 +188,6 @@ class Recorders:
                     stream.shared(), self._tenancy.spool
                 )
             self._latest[conversation_id] = recorder
-            self._latest.move_to_end(conversation_id)
-            while len(self._latest) > _LATEST:
-                self._latest.popitem(last=False)
         return recorder
 
     def drop_texts(self) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, cast
 from uuid import UUID
 
 from onrecord.adapters.asynchronous.store import AsyncStore, store_of
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.upkeep.access import counts_of
 from onrecord.adapters.upkeep.access_log import ReadCounts
 
@@ -69,7 +69,7 @@ class ReadsByKeys:
     def __init__(self) -> None:
         """Have told of nothing yet."""
         self._lock = threading.Lock()
-        self._counts: OrderedDict[tuple[UUID, UUID | None, str], ReadCounts] = OrderedDict()
+        self._counts: Newest[tuple[UUID, UUID | None, str], ReadCounts] = Newest(_MOST_COUNTS)
 
     async def tell(
         self,
@@ -116,9 +116,7 @@ class ReadsByKeys:
             known = self._counts.get(name)
             if known is None:
                 known = counts_of(store_of(store).access, actor, access.key_id)
-                self._counts[name] = known
-                if len(self._counts) > _MOST_COUNTS:
-                    self._counts.popitem(last=False)  # Its own timer tells of it.
+                self._counts[name] = known  # The timer of one that goes tells of it.
             return known
 
 

@@ -6,12 +6,12 @@ import hmac
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.storage.steps import beside_loop
 from onrecord.adapters.upkeep.keys import moment, new_request, parsed
@@ -71,8 +71,8 @@ class LogKeyring:
         self._now = now
         self._elapsed = elapsed
         self._lock = threading.Lock()
-        self._kept: OrderedDict[UUID, _Found] = OrderedDict()
-        self._told: OrderedDict[UUID, int] = OrderedDict()
+        self._kept: Newest[UUID, _Found] = Newest(MOST_KEPT)
+        self._told: Newest[UUID, int] = Newest(MOST_KEPT)
         self._untold: dict[UUID, UUID] = {}
         self._unused_until = 0.0
         self._is_used = False
@@ -132,7 +132,7 @@ class LogKeyring:
         until = self._elapsed() + KEPT_FOR
         found = _Found(self._looked_up(id_), until)
         with self._lock:
-            _keep(self._kept, id_, found)
+            self._kept[id_] = found
         return found
 
     def _looked_up(self, id_: UUID) -> KeyIssued | None:
@@ -165,7 +165,7 @@ class LogKeyring:
             logger.warning("that the key %s was used could not be recorded: %s", id_, error)
             return False
         with self._lock:
-            _keep(self._told, id_, (now if is_due else used_at) + USED_EVERY)
+            self._told[id_] = (now if is_due else used_at) + USED_EVERY
         return is_due
 
     def _used_at(self, id_: UUID, version: int) -> int:
@@ -207,10 +207,3 @@ class LogKeyring:
 def _is_of(digest: str, issued: KeyIssued | None) -> bool:
     """Return whether the secret of a digest is that of a key; it takes as long either way."""
     return issued is not None and hmac.compare_digest(issued.digest, digest)
-
-
-def _keep(kept: OrderedDict[UUID, T], id_: UUID, value: T) -> None:
-    kept[id_] = value
-    kept.move_to_end(id_)
-    if len(kept) > MOST_KEPT:
-        kept.popitem(last=False)

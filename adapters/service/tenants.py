@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +9,7 @@ from uuid import UUID
 
 from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.store import AsyncStore
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.storage.steps import Steps, steps_of
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import ConversationClosed, ConversationForgotten, VersionConflict
@@ -66,7 +66,7 @@ class WrittenConversations:
 
     def __init__(self) -> None:
         """Remember none yet."""
-        self._written: OrderedDict[tuple[object, ...], Written] = OrderedDict()
+        self._written: Newest[tuple[object, ...], Written] = Newest(_MOST_WRITTEN)
 
     def take(self, *name: object) -> Written | None:
         """Return what is remembered by a name, if anything, and remember it no more."""
@@ -75,8 +75,6 @@ class WrittenConversations:
     def keep(self, written: Written, *name: object) -> None:
         """Remember a conversation by a name: its tenant, its key, and who acts."""
         self._written[name] = written
-        if len(self._written) > _MOST_WRITTEN:
-            self._written.popitem(last=False)
 
 
 class Tenants:
@@ -86,7 +84,7 @@ class Tenants:
         """Serve a store, and those of other tenants that `open_store` makes on its backend."""
         self._root = store, AsyncStore(store)
         self._open = open_store
-        self._stores: OrderedDict[UUID, tuple[Store, AsyncStore]] = OrderedDict()
+        self._stores: Newest[UUID, tuple[Store, AsyncStore]] = Newest(_MOST)
         self.backend: Final[Backend] = backend_of(store)
         self.steps: Final[Steps] = steps_of(self.backend)
         self.owners: Final = Owners(self.backend)
@@ -117,7 +115,5 @@ class Tenants:
             store = await self.steps.run(lambda: self._open(tenant))
             # Another request may have opened it meanwhile: its folds count.
             both = self._stores.setdefault(tenant, (store, AsyncStore(store)))
-            if len(self._stores) > _MOST:
-                self._stores.popitem(last=False)
         self._stores.move_to_end(tenant)
         return both

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import Generic, TypeVar
+
+from onrecord.adapters.caches.newest import Newest
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -18,8 +19,7 @@ class KnownEnds(Generic[K, V]):
 
     def __init__(self, most: int) -> None:
         """Know nothing yet, and at most so many."""
-        self._most = most
-        self._known: OrderedDict[K, V] = OrderedDict()
+        self._known: Newest[K, V] = Newest(most)
         self._lock = threading.Lock()
 
     def take(self, key: K) -> V | None:
@@ -31,6 +31,3 @@ class KnownEnds(Generic[K, V]):
         """Know where a session ends."""
         with self._lock:
             self._known[key] = known
-            self._known.move_to_end(key)
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)

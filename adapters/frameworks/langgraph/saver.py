@@ -8,11 +8,11 @@ used. A thread is a conversation, a checkpoint namespace is a stream of it, a ch
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
@@ -68,7 +68,7 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._store = store
         self._sessions = Sessions(store, FRAMEWORK)
-        self._threads: OrderedDict[str, CheckpointThread] = OrderedDict()
+        self._threads: Newest[str, CheckpointThread] = Newest(_MOST_THREADS)
         self._messages = MessageCache()
 
     def conversation_key(self, thread_id: str) -> str:
@@ -298,8 +298,6 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
         if (thread := self._threads.get(thread_id)) is None:
             thread = CheckpointThread(self._sessions.session(thread_id), self._values.key_of)
             self._threads[thread_id] = thread
-            while len(self._threads) > _MOST_THREADS:
-                self._threads.popitem(last=False)
         return thread
 
     def _places(self, config: RunnableConfig | None) -> Iterator[tuple[str, str]]:

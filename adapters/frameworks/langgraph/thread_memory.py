@@ -6,12 +6,12 @@ cleared or taken back.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.frameworks.item_events import item_event
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue
 from onrecord.adapters.streams.stream import Stream
@@ -73,8 +73,8 @@ class ThreadMemory:
     latest: dict[str, Latest | None] = field(default_factory=dict[str, Latest | None])
     is_whole: bool = False
     """Whether `latest` has every namespace: one that it has not holds nothing."""
-    checkpoints: OrderedDict[tuple[str, str], HeldCheckpoint] = field(
-        default_factory=OrderedDict[tuple[str, str], HeldCheckpoint]
+    checkpoints: Newest[tuple[str, str], HeldCheckpoint] = field(
+        default_factory=lambda: Newest[tuple[str, str], HeldCheckpoint](_MOST_CHECKPOINTS)
     )
     lists: dict[tuple[str, str], HeldList] = field(default_factory=dict[tuple[str, str], HeldList])
     early: dict[tuple[str, str], dict[int, WritesItem]] = field(
@@ -179,6 +179,3 @@ class ThreadMemory:
         key = (namespace, checkpoint.item.checkpoint_id)
         self.early.pop(key, None)
         self.checkpoints[key] = checkpoint
-        self.checkpoints.move_to_end(key)
-        while len(self.checkpoints) > _MOST_CHECKPOINTS:
-            self.checkpoints.popitem(last=False)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.recording.batch_records import (
     BatchAnswers,
     BatchName,
@@ -178,8 +179,6 @@ def _digest(entries: Sequence[BatchEntry]) -> bytes:
 # They come as lines, at a path that names the batch or a file, or in a status of the batch. Which
 # file has the results of which batch is told by a status too.
 
-Kept = TypeVar("Kept")
-
 logger = logging.getLogger("onrecord")
 
 _FILES_AT_MOST: Final = 1024
@@ -200,8 +199,8 @@ class Results:
     def __init__(self) -> None:
         """Begin with none."""
         self._lock = threading.Lock()
-        self._files: OrderedDict[str, BatchName] = OrderedDict()
-        self._answered: OrderedDict[BatchName, frozenset[str]] = OrderedDict()
+        self._files: Newest[str, BatchName] = Newest(_FILES_AT_MOST)
+        self._answered: Newest[BatchName, frozenset[str]] = Newest(_BATCHES_AT_MOST)
         self._noted: Counter[str] = Counter()
 
     def file_status(self, bound: CallBinding, sending: Sending, body: bytes) -> AnswerRecorder:
@@ -284,23 +283,15 @@ class Results:
     def _note(self, name: BatchName, named: frozenset[str]) -> None:
         with self._lock:
             self._answered[name] = self._answered.get(name, frozenset()) | named
-            _keep_newest(self._answered, name, _BATCHES_AT_MOST)
 
     def _keep(self, recorders: Recorders, file: str, name: BatchName) -> None:
         with self._lock:
             is_known = self._files.get(file) == name
             self._files[file] = name
-            _keep_newest(self._files, file, _FILES_AT_MOST)
             is_full = self._noted[name.requests_id] >= _NOTED_AT_MOST
         if not is_known and not is_full and keep_file(recorders, file, name):
             with self._lock:
                 self._noted[name.requests_id] += 1
-
-
-def _keep_newest(entries: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
-    entries.move_to_end(newest)
-    while len(entries) > most:
-        entries.popitem(last=False)
 
 
 def _is_recorded(recorders: Recorders, body: bytes) -> bool:

@@ -1,0 +1,1 @@
+"""What is kept in memory because it was used last."""

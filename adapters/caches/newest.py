@@ -1,0 +1,28 @@
+"""A mapping that keeps the entries that were set last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Newest(OrderedDict[K, V]):
+    """The entries that were set last, the newest at the end; of too many the oldest goes.
+
+    To read an entry does not make it newer: `move_to_end` does. Whoever shares it between threads locks.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Keep nothing yet, and at most so many entries."""
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        """Keep an entry as the newest."""
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
