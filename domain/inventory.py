@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
+
+_PAGE: Final = 256
+_BEFORE_ALL: Final = -(2**63)
 
 
 class StoredEvent(NamedTuple):
@@ -157,3 +160,17 @@ class Inventory(Protocol):
     def unseen(self) -> list[str]:
         """Return what could not be checked here, a sentence each."""
         ...
+
+
+def events_at(moment: Moment, head: StoredHead) -> Iterator[StoredEvent]:
+    """Yield the events of a conversation as they are at a moment, in order of version."""
+    after = _BEFORE_ALL
+    while page := moment.events(head, after, _PAGE):
+        yield from page
+        after = page[-1].event.version
+
+
+def recorded_at_moment(moment: Moment, conversation_id: UUID) -> list[RecordedEvent]:
+    """Return the events of a conversation as they are at a moment; none where it has no head."""
+    head = moment.head(conversation_id)
+    return [] if head is None else [stored.event for stored in events_at(moment, head)]

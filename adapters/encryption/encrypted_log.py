@@ -22,10 +22,11 @@ from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import KeyedBlobs, address_of, addresses_of
 from onrecord.domain.encryption.bodies import (
     encrypted_header,
-    is_clear,
+    is_unencrypted,
     key_name_in,
     keys_looked_for,
 )
+from onrecord.domain.encryption.mark import Markable
 from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
@@ -46,7 +47,6 @@ from onrecord.domain.log import (
     Told,
     Verdict,
 )
-from onrecord.domain.operators import is_operators
 
 if TYPE_CHECKING:
     from onrecord.adapters.streams.stream import Appends
@@ -59,7 +59,7 @@ LOCKED = (
 _FIRST: Final = 1
 
 
-class StoredLog(KeyedBlobs, Backend, Protocol):
+class StoredLog(KeyedBlobs, Markable, Backend, Protocol):
     """A backend, what wakes up those who follow it, and how coroutines wait for it."""
 
     wakeups: Wakeups
@@ -316,8 +316,10 @@ def without_bodies(backend: Backend, *, uses_keys: bool = False) -> Backend:
 
 
 def readable_in(backend: Backend, event: RecordedEvent) -> RecordedEvent:
-    """Return an event as it is stored as a log's users read it."""
-    return backend.readable(event) if isinstance(backend, EncryptedLog) else event
+    """Return an event as it is stored as a log's users read it; without a body where no key is known."""
+    if isinstance(backend, EncryptedLog):
+        return backend.readable(event)
+    return event if key_name_in(event.header) is None else event._replace(body=None)
 
 
 def address_in(backend: Backend, event: RecordedEvent, blob: Blob) -> Blob | KeyedBlob:
@@ -387,8 +389,8 @@ def _stored(
 
 
 def _stays_clear(event: NewEvent) -> bool:
-    if is_clear(event.header):
-        return is_operators(event.type)
+    if is_unencrypted(event.type, event.header):
+        return False
     if key_name_in(event.header) is not None:
         raise InvalidInput("the event is encrypted already: append it as it was drafted, in clear")
     return True

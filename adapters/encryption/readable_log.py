@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
-from onrecord.domain.encryption.bodies import is_clear, key_name_in
-from onrecord.domain.errors import InvalidInput, StorageUnavailable
+from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
+from onrecord.domain.errors import InvalidInput, StorageReadOnly, StorageUnavailable
 from onrecord.domain.log import Backend, RecordedEvent, Subscription
 from onrecord.domain.marks.marked_ids import is_marked
-from onrecord.domain.operators import is_operators
 from onrecord.domain.seals.checkpoint import log_id_of
 
 if TYPE_CHECKING:
@@ -21,38 +20,48 @@ if TYPE_CHECKING:
     from onrecord.adapters.encryption.subject_keys import SubjectKeys
     from onrecord.adapters.redis.tails import Followed
     from onrecord.adapters.settings import EncryptionSettings
+    from onrecord.domain.encryption.mark import Markable
 
 _PAGES: Final = (1, 10, 100, 1_000)
 _LAST: Final = 5
 _URL: Final = "sqlite:"
+_SAID_IN_CLEAR: Final = (
+    "the log has events in clear, and is encrypted from its first event on or not at all: name another log, "
+    "and import into it what `onrecord export` writes of this one"
+)
 
 
 def readable_log(stored: Followed, settings: EncryptionSettings) -> Followed:
     """Return a log as its users read it: encrypted with keys, or locked without, or as it is stored.
 
-    InvalidInput where keys are named for a log that has events in clear.
+    Its mark tells whether it is encrypted. The first program with keys sets it, where no conversation is in
+    clear. InvalidInput where keys are named for a log that has events in clear.
     """
     try:
-        return _readable(stored, settings)
+        return _readable(cast("StoredLog", stored), settings)
     except BaseException:
         stored.close()
         raise
 
 
-def _readable(stored: Followed, settings: EncryptionSettings) -> Followed:
-    is_encrypted = _is_encrypted(stored)
-    if settings.keys is None and not is_encrypted:
-        return stored
+def is_marked_encrypted(backend: Backend) -> bool:
+    """Return whether a log is marked as encrypted, as it is stored."""
+    from onrecord.adapters.encryption.encrypted_log import stored_of
+
+    return cast("Markable", stored_of(backend)).is_encrypted()
+
+
+def _readable(log: StoredLog, settings: EncryptionSettings) -> Followed:
+    is_marked = log.is_encrypted()
+    if settings.keys is None and not is_marked:
+        return log
     from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 
-    log = cast("StoredLog", stored)
     if settings.keys is None or settings.kek is None:
         return EncryptedLog(log, None)
+    is_encrypted = is_marked or _is_encrypted(log)
     if is_encrypted is False:
-        raise InvalidInput(
-            "the log has events in clear, and is encrypted from its first event on or not at all: name "
-            "another log, and import into it what `onrecord export` writes of this one"
-        )
+        raise InvalidInput(_SAID_IN_CLEAR)
     file = _file(settings.keys)
     if is_encrypted and not file.exists():
         # A new key store would let a rotation or an erasure destroy what the real one needs.
@@ -60,11 +69,26 @@ def _readable(stored: Followed, settings: EncryptionSettings) -> Followed:
             f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
             "restore it from a backup"
         )
-    return EncryptedLog(log, _keys(stored, file, settings.kek))
+    keys = _keys(log, file, settings.kek)
+    try:
+        if not is_marked and not _is_marked_now(log):
+            raise InvalidInput(_SAID_IN_CLEAR)
+    except BaseException:
+        keys.close()
+        raise
+    return EncryptedLog(log, keys)
+
+
+def _is_marked_now(log: StoredLog) -> bool:
+    """Mark a log, as far as this role may: one that may not says nothing in a conversation either."""
+    try:
+        return log.mark_encrypted()
+    except StorageReadOnly:
+        return True
 
 
 def _is_encrypted(stored: Backend) -> bool | None:
-    """Return whether a log holds encrypted conversations; None where it holds none that tells.
+    """Return whether a log without a mark holds encrypted conversations; None where it holds none that tells.
 
     Events of operators and of other applications are in clear in any log, and tell nothing. One encrypted
     event outweighs those in clear that somebody without keys added to the log.
@@ -73,7 +97,7 @@ def _is_encrypted(stored: Backend) -> bool | None:
     for event in _events_to_look_at(stored):
         if key_name_in(event.header) is not None:
             return True
-        if is_clear(event.header) and not is_operators(event.type):
+        if is_unencrypted(event.type, event.header):
             told = False
     return told
 
@@ -83,7 +107,7 @@ def _events_to_look_at(stored: Backend) -> Iterator[RecordedEvent]:
     for ids in _first_streams(stored):
         begun = stored.first_events(ids)
         yield from begun
-        if any(not is_operators(event.type) and is_clear(event.header) for event in begun):
+        if any(is_unencrypted(event.type, event.header) for event in begun):
             break
     for end in stored.cursors():
         yield from stored.read_log(replace(end, position=max(0, end.position - _LAST)), _LAST)

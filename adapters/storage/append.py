@@ -20,7 +20,7 @@ from onrecord.domain.admission import Refused, Standing
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import StoredDigest
-from onrecord.domain.encryption.bodies import keys_looked_for
+from onrecord.domain.encryption.bodies import is_unencrypted, keys_looked_for
 from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.head import Head, advance
@@ -42,6 +42,11 @@ from onrecord.domain.operators import is_apart, is_operators
 KEPT_FOR_OPERATORS: Final = (
     "such ids and events are kept for what operators do to the store: give the conversation another "
     "id, and erase with `forget`"
+)
+
+IN_CLEAR: Final = (
+    "the log is encrypted, and takes nothing that a conversation says in clear: name its keys by "
+    "$ONRECORD_KEYS and $ONRECORD_KEK, or by `keys` and `kek` of connect"
 )
 
 
@@ -140,6 +145,12 @@ def must_be_apart(appends: Iterable[Append]) -> None:
     for append in appends:
         if not is_apart(append.tenant, append.conversation_id, (e.type for e in append.events)):
             raise StorageReadOnly(KEPT_FOR_OPERATORS)
+
+
+def must_be_encrypted(append: Append) -> None:
+    """Raise where a request brings what a conversation says in clear: for a log that is encrypted."""
+    if any(is_unencrypted(event.type, event.header) for event in append.events):
+        raise StorageReadOnly(IN_CLEAR)
 
 
 def must_be_forgettable(first_type: str) -> None:

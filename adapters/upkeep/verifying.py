@@ -17,6 +17,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import address_in, readable_in, without_bodies
+from onrecord.adapters.encryption.readable_log import is_marked_encrypted
 from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of, is_of_another
 from onrecord.adapters.upkeep.verified import Verified, unread_events
@@ -31,6 +32,8 @@ from onrecord.domain.inventory import (
     StoredHead,
     StoredKey,
     StoredSnapshot,
+    events_at,
+    recorded_at_moment,
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.marks.marked_ids import is_erasure, stream_kind
@@ -46,6 +49,7 @@ from onrecord.projections.verification.belongings import (
     operators_faults,
     snapshot_faults,
 )
+from onrecord.projections.verification.encryption import BodyCodecs
 from onrecord.projections.verification.verification import (
     Fault,
     Fold,
@@ -57,7 +61,6 @@ from onrecord.projections.verification.verification import (
 
 _PAGE: Final = 256
 _HEADS: Final = 64
-_BEFORE_ALL: Final = -(2**63)
 
 Progress = Callable[[int, int], None]
 """Is told how many events were looked at, and how many there are: each is looked at twice."""
@@ -132,7 +135,7 @@ class _Check:
         self._stored = StoredDocuments(backend, self._inventory)
         self._events = self._erased = self._conversations = self._newer = self._unread = 0
         self._keys = self._snapshots = self._erasures = self._blobs = 0
-        self._streams = Counter[str]()
+        self._streams, self._codecs = Counter[str](), BodyCodecs()
         self._beside, self._confirmed_roots, self._unchecked = list[str](), list[str](), list[str]()
         self._looked_at = self.total = 0
 
@@ -150,7 +153,7 @@ class _Check:
         for stored in self._log(last):
             event = stored.event
             self.add(place_faults(event, before))
-            self.add(commitment_faults(event))
+            self._committed(event)
             if not stored.begun and event.conversation_id not in self._headless:
                 self._headless.add(event.conversation_id)
                 self.add([_headless(event.conversation_id)])
@@ -167,6 +170,10 @@ class _Check:
                 why = f"shard {root.shard} was cut: it had {root.size} events, it has {tree.size}"
                 self.add([Fault(None, 0, why)])
         return last.shard, tree
+
+    def _committed(self, event: RecordedEvent) -> None:
+        self._codecs.take(event)
+        self.add(commitment_faults(event))
 
     def _compare(self, roots: Iterable[Root], tree: Tree) -> None:
         """Compare the roots of a size with what the log comes to at that size."""
@@ -212,10 +219,10 @@ class _Check:
     def read(self, moment: Moment, head: StoredHead) -> _ConversationRows:
         """Read a conversation as it is at a moment."""
         fold, references = Fold(head.conversation_id, self._backend.digest), References()
-        for stored in _events(moment, head):
+        for stored in events_at(moment, head):
             event = stored.event
             if not self._was_in_log(event):
-                self.add(commitment_faults(event))
+                self._committed(event)
             happened = self._happened(event)
             self.add(fold.take(stored, happened))
             references.take(event, happened, partial(address_in, self._backend, event))
@@ -283,7 +290,7 @@ class _Check:
             why = f"its erasure {stream} cannot be read: {error}"
             self.add([Fault(head.conversation_id, 0, why)])
 
-        read = partial(_recorded, moment)
+        read = partial(recorded_at_moment, moment)
         return list(erasures_of(read, head.tenant, head.conversation_id, unreadable))
 
     def _targets(self, head: StoredHead) -> None:
@@ -336,6 +343,8 @@ class _Check:
     def done(self, trees: Iterable[tuple[int, Tree]]) -> Verified:
         self._seals.finish()
         self.add(self._seals.faults)
+        # Last: it is set, and never taken back.
+        self.add(self._codecs.faults(is_marked=is_marked_encrypted(self._backend)))
         unread = unread_events(self._newer, self._unread)
         return Verified(
             self._events,
@@ -382,18 +391,6 @@ class _Check:
                 return
             yield [stored for stored in page if stored.event.position <= last.position]
             after = page[-1].event.position
-
-
-def _events(moment: Moment, head: StoredHead) -> Iterator[StoredEvent]:
-    after = _BEFORE_ALL
-    while page := moment.events(head, after, _PAGE):
-        yield from page
-        after = page[-1].event.version
-
-
-def _recorded(moment: Moment, conversation_id: UUID) -> list[RecordedEvent]:
-    head = moment.head(conversation_id)
-    return [] if head is None else [stored.event for stored in _events(moment, head)]
 
 
 def _headless(conversation_id: UUID) -> Fault:

@@ -12,6 +12,7 @@ from typing import Final
 from onrecord.domain.encryption.keys import key_ids_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import CODEC, FORMAT
+from onrecord.domain.operators import is_operators
 
 ENCRYPTED: Final = "json+aes-256-gcm"
 """The codec of a body that is JSON, encrypted."""
@@ -38,6 +39,14 @@ def parted(stored: bytes) -> tuple[bytes, bytes]:
 def is_clear(header: bytes) -> bool:
     """Whether the bytes of a client header are of a body that is JSON in clear."""
     return header.startswith(_CLEAR, header.find(_CODEC))
+
+
+def is_unencrypted(event_type: str, header: bytes) -> bool:
+    """Whether an event is in clear that would be encrypted in an encrypted log: one of a conversation.
+
+    Those of operators, and of other applications by their codec, are in clear in any log.
+    """
+    return is_clear(header) and not is_operators(event_type)
 
 
 def encrypted_header(header: bytes, key_name: str) -> bytes:

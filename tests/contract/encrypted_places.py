@@ -30,6 +30,7 @@ class EncryptedPlace:
         log_id = log_id_of(stored.digest)
         key_store = open_key_store(self.folder / "keys.db", log_id)
         keys = SubjectKeys(key_store, key_file(self.folder), log_id, stored.digest)
+        stored.mark_encrypted()
         return EncryptedLog(stored, keys)
 
     def remove(self) -> None:

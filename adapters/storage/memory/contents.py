@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.storage.append import another_tenants, must_be_apart, referred
 from onrecord.domain.actors import ActorName, actor_id
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob, KeyedBlob
+from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.inventory import (
@@ -26,7 +28,7 @@ from onrecord.domain.inventory import (
     StoredKey,
     StoredSnapshot,
 )
-from onrecord.domain.log import CatalogueEntry, RecordedEvent
+from onrecord.domain.log import Append, BlobMissing, CatalogueEntry, RecordedEvent
 
 NO_HEAD: Final = Head()
 """Where a conversation stands that has not begun."""
@@ -75,6 +77,25 @@ class Stream:
         return CatalogueEntry(conversation_id, self.head, first.recorded_at, last.recorded_at)
 
 
+def must_be_own(streams: Mapping[UUID, Stream], appends: Sequence[Append]) -> None:
+    """Refuse all requests if one is for another tenant's conversation, begun here or before."""
+    must_be_apart(appends)
+    owners: dict[UUID, UUID] = {}
+    for append in appends:
+        stream = streams.get(append.conversation_id)
+        owner = append.tenant if stream is None else stream.tenant
+        if owners.setdefault(append.conversation_id, owner) != append.tenant:
+            raise another_tenants()
+
+
+def are_in_clear(streams: Mapping[UUID, Stream]) -> bool:
+    """Return whether conversations are in clear; one encrypted event outweighs any in clear."""
+    events = [event for stream in streams.values() for event in stream.events]
+    if any(key_name_in(event.header) is not None for event in events):
+        return False
+    return any(is_unencrypted(event.type, event.header) for event in events)
+
+
 @dataclass(slots=True)
 class _Stored:
     data: tuple[bytes, ...]
@@ -98,6 +119,11 @@ class MemoryBlobs:
         """Return the pieces of a blob, or None."""
         stored = self._stored.get((owner, digest_of(blob)))
         return None if stored is None else stored.data
+
+    def missing(self, append: Append) -> BlobMissing | None:
+        """Return the first blob that an append refers to and that is not there."""
+        stored = [self.get(append.conversation_id, blob) for blob in referred(append)]
+        return BlobMissing(stored.index(None)) if None in stored else None
 
     def read(self, owner: UUID, blob: Blob | KeyedBlob) -> tuple[bytes, ...]:
         """Return the pieces of a blob; CorruptRecord where it is not there."""

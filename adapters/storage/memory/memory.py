@@ -15,15 +15,13 @@ from onrecord.adapters.storage.append import (
     Place,
     Proof,
     Recording,
-    another_tenants,
     keyed_digest,
-    must_be_apart,
+    must_be_encrypted,
     must_be_forgettable,
     new_digest_key,
     pieces,
     prover_of,
     record,
-    referred,
     refusal,
     under_destroyed_key,
     verified,
@@ -36,7 +34,9 @@ from onrecord.adapters.storage.memory.contents import (
     MemoryBlobs,
     MemoryInventory,
     Stream,
+    are_in_clear,
     inventory_of,
+    must_be_own,
 )
 from onrecord.adapters.storage.steps import ThreadSteps
 from onrecord.adapters.storage.subscription import (
@@ -53,7 +53,6 @@ from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
     Append,
-    BlobMissing,
     CatalogueEntry,
     Cursor,
     NewEvent,
@@ -78,6 +77,7 @@ class Memory:
         self._incarnation = uuid4()
         self._digest_key = new_digest_key()
         self._erased: list[UUID] = []
+        self._is_encrypted = False
         self.wakeups = Wakeups()
         self.steps: Final = ThreadSteps()
         self._streams: dict[UUID, Stream] = {}
@@ -94,7 +94,10 @@ class Memory:
         """Record what can be recorded and return a verdict for each request, in order."""
         with self._lock:
             self._ready()
-            self._must_be_own(appends)
+            must_be_own(self._streams, appends)
+            if self._is_encrypted:
+                for append in appends:
+                    must_be_encrypted(append)
             self._recorded_at = self._clock.stamp(self._recorded_at)
             verdicts = [self._append(append) for append in appends]
         self._clock.say_jump()
@@ -249,6 +252,17 @@ class Memory:
             self._ready()
             return self._blobs.sweep(age)
 
+    def is_encrypted(self) -> bool:
+        """Return whether the log is marked as encrypted."""
+        return self._is_encrypted
+
+    def mark_encrypted(self) -> bool:
+        """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
+        with self._lock:
+            self._ready()
+            self._is_encrypted = self._is_encrypted or not are_in_clear(self._streams)
+            return self._is_encrypted
+
     def clock(self) -> int:
         """Return the time, in microseconds since 1970-01-01 UTC."""
         return time.time_ns() // 1000
@@ -320,7 +334,7 @@ class Memory:
         known = [self._known(append.conversation_id, event) for event in append.events]
         if (refused := refusal(append, known, place)) is not None:
             return refused
-        if (missing := self._missing(append)) is not None:
+        if (missing := self._blobs.missing(append)) is not None:
             return missing
         if not place.begun and (gone := under_destroyed_key(append, self._owner)) is not None:
             return gone
@@ -342,10 +356,6 @@ class Memory:
         stored = self._streams[owner].events[version - 1]
         return Known(owner, version, stored.type, stored.salt, stored.digest)
 
-    def _missing(self, append: Append) -> BlobMissing | None:
-        stored = [self._blobs.get(append.conversation_id, blob) for blob in referred(append)]
-        return BlobMissing(stored.index(None)) if None in stored else None
-
     def _keep(self, append: Append, recording: Recording) -> None:
         stream = self._streams.setdefault(append.conversation_id, Stream(append.tenant))
         for new, event in zip(append.events, recording.events, strict=True):
@@ -363,16 +373,6 @@ class Memory:
         stream = self._streams.get(conversation_id)
         return Place(NO_HEAD) if stream is None else Place(stream.head, stream.forgotten, True)
 
-    def _must_be_own(self, appends: Sequence[Append]) -> None:
-        """Refuse all requests if one is for another tenant's conversation, begun here or before."""
-        must_be_apart(appends)
-        owners: dict[UUID, UUID] = {}
-        for append in appends:
-            stream = self._streams.get(append.conversation_id)
-            owner = append.tenant if stream is None else stream.tenant
-            if owners.setdefault(append.conversation_id, owner) != append.tenant:
-                raise another_tenants()
-
     def _kept(self, tenant: UUID, conversation_id: UUID, blob: B, data: tuple[bytes, ...]) -> B:
         with self._lock:
             self._ready()
@@ -381,7 +381,7 @@ class Memory:
         return blob
 
     def _must_take(self, tenant: UUID, conversation_id: UUID) -> None:
-        self._must_be_own([Append(tenant, conversation_id, ())])
+        must_be_own(self._streams, [Append(tenant, conversation_id, ())])
         if self._place(conversation_id).forgotten:
             raise ConversationForgotten
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
-from onrecord.adapters.storage.append import KEPT_FOR_OPERATORS
+from onrecord.adapters.storage.append import IN_CLEAR, KEPT_FOR_OPERATORS
 from onrecord.adapters.storage.postgres.pool import AllLent
 from onrecord.domain.errors import (
     ConversationForgotten,
@@ -114,6 +114,7 @@ _BY_STATE: Final = {
         StorageReadOnly, "what operators did to the store is kept: it cannot be forgotten"
     ),
     "ZH005": _Meaning(StorageReadOnly, KEPT_FOR_OPERATORS),
+    "ZH006": _Meaning(StorageReadOnly, IN_CLEAR),
     "P0002": _Meaning(
         StorageBusy, "the document was swept while its bytes came in: give it once more"
     ),

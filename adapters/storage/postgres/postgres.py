@@ -288,6 +288,14 @@ class Postgres:
         """Delete blobs that no event refers to and that were stored so long ago, at least."""
         return int(self.connections.ask("sweep_blobs", (Int8(age),))[0][0])
 
+    def is_encrypted(self) -> bool:
+        """Return whether the log is marked as encrypted."""
+        return bool(self.connections.ask("is_encrypted")[0][0])
+
+    def mark_encrypted(self) -> bool:
+        """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
+        return bool(self.connections.ask("mark_encrypted")[0][0])
+
     def clock(self) -> int:
         """Return the server's time, in microseconds since 1970-01-01 UTC."""
         return int(self.connections.ask("clock")[0][0])

@@ -21,7 +21,7 @@ from onrecord.domain.errors import (
     WrongNode,
 )
 
-FUNCTIONS_REVISION: Final = 11
+FUNCTIONS_REVISION: Final = 12
 """Of the files that are replaced as a whole: a release that changes one of them raises it."""
 
 _NONE: Final = 0

@@ -15,6 +15,7 @@ from onrecord.adapters.storage.append import (
     another_tenants,
     keyed_digest,
     must_be_apart,
+    must_be_encrypted,
     record,
     referred,
     refusal,
@@ -23,6 +24,7 @@ from onrecord.adapters.storage.append import (
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.held_files import LogEnd
 from onrecord.domain.blobs import digest_of
+from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
 from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
@@ -41,6 +43,7 @@ SHARD: Final = 0
 HIGHEST: Final = 2**63 - 1
 """What stands for no upper bound."""
 
+_HEADERS: Final = 1_000
 _NO_CALLS: Final = "{}"
 _json: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -160,6 +163,8 @@ def _append(session: Session, digest_key: bytes, end: LogEnd, append: Append) ->
         return missing
     if not place.begun and (gone := _destroyed(session, append)) is not None:
         return gone
+    if end.is_encrypted:
+        must_be_encrypted(append)
     recording = record(
         append, place.head, shard=SHARD, position=end.position, recorded_at=end.recorded_at
     )
@@ -197,6 +202,17 @@ def _destroyed(session: Session, append: Append) -> KeyDestroyed | None:
         return None if row is None else UUID(bytes=row[0])
 
     return under_destroyed_key(append, owner)
+
+
+def is_said_in_clear(session: Session) -> bool:
+    """Return whether conversations are in clear in a log; one encrypted event outweighs any in clear."""
+    after, is_clear = 0, False
+    while rows := session.all("select_headers", after, _HEADERS):
+        if any(key_name_in(header) is not None for _, _, header in rows):
+            return False
+        is_clear = is_clear or any(is_unencrypted(type_, header) for _, type_, header in rows)
+        after = rows[-1][0]
+    return is_clear
 
 
 def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:

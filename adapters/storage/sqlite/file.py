@@ -377,10 +377,11 @@ def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[by
 
 def log_end(session: Session) -> LogEnd:
     """Return where the log ends, and which it is: another process may have renewed its incarnation."""
-    incarnation, position, recorded_at, leaf = session.one("log_end") or (b"", 0, 0, b"")
+    found = session.one("log_end") or (b"", 0, 0, 0, b"")
+    incarnation, encrypted, position, recorded_at, leaf = found
     if len(incarnation) != _ID_SIZE:
         raise CorruptRecord("the log does not say which one it is: restore it from a backup")
-    return LogEnd(incarnation, position or 0, recorded_at or 0, leaf or NO_LEAF)
+    return LogEnd(incarnation, position or 0, recorded_at or 0, leaf or NO_LEAF, bool(encrypted))
 
 
 def _is_as_marked(session: Session, mark: Mark, end: LogEnd) -> bool:

@@ -197,13 +197,14 @@ NO_LEAF: Final = bytes(32)
 class LogEnd:
     """Where a log ends, and which it is: its incarnation, and the position and leaf of its last event.
 
-    `recorded_at` is the time of that event, or of the next one.
+    `recorded_at` is the time of that event, or of the next one, `is_encrypted` what the log's mark says.
     """
 
     incarnation: bytes
     position: int
     recorded_at: int
     leaf: bytes
+    is_encrypted: bool
 
 
 class Mark(NamedTuple):

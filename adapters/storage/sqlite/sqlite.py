@@ -31,6 +31,7 @@ from onrecord.adapters.storage.sqlite.append import (
     append_all,
     catalogue_line,
     head_of,
+    is_said_in_clear,
     must_take,
     read_head,
     recorded_event,
@@ -257,6 +258,20 @@ class Sqlite:
     def sweep_blobs(self, age: int) -> int:
         """Delete blobs that no event refers to and that were stored so long ago, at least."""
         return blobs.sweep_blobs(self.file, age)
+
+    def is_encrypted(self) -> bool:
+        """Return whether the log is marked as encrypted."""
+        with self.file.connections.borrowed() as session:
+            return log_end(session).is_encrypted
+
+    @releasing
+    def mark_encrypted(self) -> bool:
+        """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
+        with self.file.writing() as session:
+            if is_said_in_clear(session):
+                return False
+            session.run("mark_encrypted")
+        return True
 
     def clock(self) -> int:
         """Return the time of this machine, in microseconds since 1970-01-01 UTC."""

@@ -118,14 +118,6 @@ def test_a_log_that_has_events_in_clear_is_not_encrypted_from_here_on(url: str) 
         onrecord.connect(url)
 
 
-def test_one_event_in_clear_does_not_make_an_encrypted_log_clear(store: Store, url: str) -> None:
-    talk(store)
-    stored = stored_of(backend_of(store))
-    stored.append([appending(uuid4(), started(), prompt("Hello"), tenant=TENANT)])
-    with onrecord.connect(url) as again:
-        assert CANARY in [turn.text for turn in again.get("support/4711").history()]
-
-
 def test_a_log_is_known_as_encrypted_amid_many_events_of_operators(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -287,6 +287,15 @@ BEGIN
     RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
 END $$;
 
+-- Whether a header is of a body that is JSON in clear, as domain/encryption/bodies.py has it.
+CREATE OR REPLACE FUNCTION {log}.is_clear(header bytea) RETURNS boolean LANGUAGE sql IMMUTABLE
+RETURN substring(header FROM position('"codec":"'::bytea IN header) FOR 15) = '"codec":"json",'::bytea;
+
+-- Whether a header is of a body that is encrypted.
+CREATE OR REPLACE FUNCTION {log}.is_under_keys(header bytea) RETURNS boolean LANGUAGE sql IMMUTABLE
+RETURN substring(header FROM position('"codec":"'::bytea IN header) FOR 26)
+    = '"codec":"json+aes-256-gcm"'::bytea;
+
 -- Record what can be recorded; a row for each request, with its place among them. What it says:
 --   recorded   first and last version, position of the last event
 --   duplicate  first and last version that the events have
@@ -324,6 +333,7 @@ DECLARE
     as_what text;               -- the caller was let in
     is_operators boolean;       -- it is for an operators' stream
     is_new boolean;             -- the conversation has not begun
+    is_encrypted boolean;       -- the log is
     destroyed bigint;           -- which key of a first event is, from 0
     before bigint;              -- the position behind which a request is recorded
     since integer;
@@ -364,7 +374,9 @@ BEGIN
     END IF;
 
     FOREACH cohort IN ARRAY cohorts LOOP
-        PERFORM FROM {log}.shard_lock AS l WHERE l.shard = cohort.shard FOR NO KEY UPDATE;
+        -- Who waited for the row has it as it is by then.
+        SELECT l.encrypted INTO is_encrypted FROM {log}.shard_lock AS l
+        WHERE l.shard = cohort.shard FOR NO KEY UPDATE;
         IF NOT FOUND THEN
             RAISE data_corrupted USING MESSAGE = 'the row of shard_lock is gone';
         END IF;
@@ -483,6 +495,9 @@ BEGIN
                     <> is_operators
                 THEN
                     RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the event is kept for operators';
+                END IF;
+                IF is_encrypted AND NOT is_operators AND {log}.is_clear(added.header) THEN
+                    RAISE SQLSTATE 'ZH006' USING MESSAGE = 'the log is encrypted';
                 END IF;
                 -- As domain/admission.py has it.
                 IF added.effect >= 1024 AND (

@@ -26,6 +26,49 @@ BEGIN
         WHERE c.role = caller AND c.kind IN ('eraser', 'issuer', 'gateway', 'auditor'));
 END $$;
 
+-- Whether the log is encrypted, by its mark.
+CREATE OR REPLACE FUNCTION {log}.is_encrypted() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(bool_or(l.encrypted), false) FROM {log}.shard_lock AS l
+$$;
+
+-- Whether what conversations say is in clear; one encrypted event outweighs those that somebody added without keys.
+CREATE OR REPLACE FUNCTION {log}.is_said_in_clear() RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM {log}.event AS e
+        WHERE {log}.is_clear(e.header) AND NOT {log}.is_marked(e.conversation_id)
+    ) THEN
+        RETURN false;
+    END IF;
+    RETURN NOT EXISTS (SELECT FROM {log}.event AS e WHERE {log}.is_under_keys(e.header));
+END $$;
+
+-- Mark the log as encrypted, unless what its conversations say is in clear; return whether it is marked. Who
+-- appends meanwhile waits: what came before is seen here, and what comes later sees the mark. A log that is not
+-- to be marked keeps nobody waiting.
+CREATE OR REPLACE FUNCTION {log}.mark_encrypted() RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE feature_not_supported
+            USING MESSAGE = '{log}.mark_encrypted runs in READ COMMITTED transactions only';
+    END IF;
+    IF {log}.is_encrypted() THEN
+        RETURN true;
+    END IF;
+    IF {log}.is_said_in_clear() THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM {log}.shard_lock AS l ORDER BY l.shard FOR NO KEY UPDATE;
+    IF {log}.is_said_in_clear() THEN
+        RETURN false;
+    END IF;
+    UPDATE {log}.shard_lock SET encrypted = true WHERE NOT encrypted;
+    RETURN true;
+END $$;
+
 -- Raise unless a conversation takes what a tenant brings; it is not forgotten before the caller's
 -- transaction ends. A new conversation takes anybody's.
 CREATE OR REPLACE FUNCTION {log}.must_take(of_tenant uuid, of_conversation uuid) RETURNS void

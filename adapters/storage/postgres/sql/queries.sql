@@ -106,6 +106,14 @@ SELECT set_config('check_function_bodies', 'off', true)
 -- What a new connection has to know: the log may have moved to another server meanwhile.
 SELECT i.incarnation, i.key, i.seal, i.tenant FROM {log}.identity() AS i
 
+-- name: is_encrypted
+-- By its mark, whatever events there are.
+SELECT {log}.is_encrypted()
+
+-- name: mark_encrypted
+-- Only who appends for conversations may.
+SELECT {log}.mark_encrypted()
+
 -- name: append
 -- The cast tells the type, so that the requests can come in their binary form.
 SELECT a.verdict, a.first_version, a.last_version, a.last_position

@@ -89,6 +89,9 @@ WHERE EXISTS (
         SELECT s::smallint AS shard FROM generate_series(0, {log}.shards() - 1) AS s
     ) AS wanted FULL JOIN {log}.shard_lock AS found USING (shard)
     WHERE wanted IS NULL OR found IS NULL)
+UNION ALL
+SELECT NULL, 'the mark that the log is encrypted is gone from some of its shards'
+FROM {log}.shard_lock AS l HAVING bool_or(l.encrypted) AND NOT bool_and(l.encrypted)
 
 -- name: oddity_places
 -- Whoever reads the log begins at 1, so what is before is read by conversation only.

@@ -28,9 +28,9 @@ END $$;
 CREATE OR REPLACE FUNCTION {log}.verbs_of(as_what text) RETURNS name[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY['bound_operators', 'bound_tenant', 'clock', 'erasures', 'has_residue', 'identity',
-        'moment', 'operators_of', 'parts', 'shards']::name[] || CASE
+        'is_encrypted', 'moment', 'operators_of', 'parts', 'shards']::name[] || CASE
         WHEN as_what IN ('runtime', 'gateway') THEN ARRAY['append', 'keep_actor_name', 'keep_snapshot',
-            'must_take', 'open_conversation', 'put_chunk', 'seal_blob', 'search_rows', 'track']::name[]
+            'mark_encrypted', 'must_take', 'open_conversation', 'put_chunk', 'seal_blob', 'search_rows', 'track']::name[]
         WHEN as_what = 'eraser' THEN
             ARRAY['append', 'forget', 'keep_actor_name', 'search_rows', 'sweep_blobs']::name[]
         WHEN as_what = 'issuer' THEN ARRAY['append', 'keep_actor_name', 'search_rows']::name[]

@@ -92,10 +92,18 @@ UPDATE meta SET incarnation = ?;
 SELECT leaf FROM event WHERE position = ?;
 
 -- name: log_end
--- Which log it is, where it ends, its clock, and what the mark beside the file says of it; the last
--- three are NULL where it is empty.
-SELECT incarnation, position, recorded_at, leaf FROM meta
+-- Which log it is, whether it is encrypted, where it ends, its clock, and what the mark beside the file says of
+-- it; the last three are NULL where it is empty.
+SELECT incarnation, encrypted, position, recorded_at, leaf FROM meta
 LEFT JOIN event ON position = (SELECT max(position) FROM event);
+
+-- name: select_headers
+-- Page by page: what tells whether conversations are in clear.
+SELECT position, type, header FROM event WHERE position > ? ORDER BY position LIMIT ?;
+
+-- name: mark_encrypted
+-- In the transaction that looked at the headers.
+UPDATE meta SET encrypted = 1;
 
 -- name: known_by_id
 -- Is a retry of what was recorded before.

@@ -61,6 +61,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
         *of_both("SELECT onrecord.seal_blob(TENANT, %(theirs)s, %(incoming)s, %(digest)s, 1)"),
         "SELECT onrecord.seal_blob(%(own)s, %(ours)s, %(incoming)s, %(digest)s, 1)",
     ),
+    "mark_encrypted": ("SELECT onrecord.mark_encrypted()::text",),
     "forget": ("SELECT onrecord.forget(%(theirs)s)", "SELECT onrecord.forget(%(their_actor)s)"),
     "sweep_blobs": ("SELECT onrecord.sweep_blobs(0)",),
     "hold_off_erasures": ("SELECT onrecord.hold_off_erasures()",),
@@ -75,7 +76,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
         name: (f"SELECT i::text FROM onrecord.{name}() AS i",)
         for name in (
             *("bound_operators", "bound_tenant", "clock", "erasures", "has_residue", "identity"),
-            *("moment", "parts", "shards"),
+            *("is_encrypted", "moment", "parts", "shards"),
         )
     },
     "operators_of": (),  # It counts, and looks at nothing.
@@ -97,7 +98,8 @@ OF_NOBODY: Final = {
     *("hold_conversation_soon", "place_of", "refuse_tenants", "let_in_as", "may_tell_access"),
     *("must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition", "shard_of"),
     *("statements_of", "unstated_columns", "verbs_of", "is_marked", "access_id", "is_access"),
-    *("destroyed_key", "destroyed_key_id"),
+    *("destroyed_key", "destroyed_key_id", "is_clear", "is_under_keys"),
+    "is_said_in_clear",
 }
 """The owner's alone, and what functions call; so is what erases in a view."""
 
@@ -105,9 +107,10 @@ TYPES: Final = {"cohort", "new_event", "request"}
 
 EVERYONE: Final = {
     *("bound_operators", "bound_tenant", "clock", "erasures", "has_residue", "identity", "moment"),
-    *("operators_of", "parts", "shards"),
+    *("is_encrypted", "operators_of", "parts", "shards"),
 }
 APPENDS: Final = {
+    "mark_encrypted",
     *("append", "must_take", "open_conversation", "put_chunk", "seal_blob", "search_rows"),
     *("keep_actor_name", "keep_snapshot", "track", *EVERYONE),
 }

@@ -1,0 +1,165 @@
+"""A log says itself that it is encrypted: programs without its keys are held to that, and it is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+import onrecord
+from onrecord.adapters.app import migrate
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+from onrecord.adapters.encryption.key_file import new_key_file
+from onrecord.adapters.encryption.readable_log import is_marked_encrypted
+from onrecord.adapters.storage.eventsourcing.operators import Operators
+from onrecord.adapters.store import backend_of
+from onrecord.errors import SchemaOlder, StorageReadOnly, StorageUnavailable
+from tests.adapters.storage.eventsourcing.refunds import Refunds, environment
+from tests.adapters.storage.postgres.test_postgres import as_role
+from tests.factories import OTHER_TENANT, TENANT
+from tests.postgres_places import fresh_log, log_with_role
+from tests.postgres_server import VERSIONS, server
+from tests.sqlite_by_hand import ByHand
+
+ROLE = "onrecord_marked"
+
+
+@dataclass(frozen=True)
+class Log:
+    """Where a log is, how its superuser changes it, and what takes its mark and its step away."""
+
+    url: str
+    run: Callable[[str], None]
+    unset: str
+    older: tuple[str, ...]
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key-encryption key, and a key store, as the environment names them."""
+    new_key_file(tmp_path / "kek")
+    monkeypatch.setenv("ONRECORD_KEYS", str(tmp_path / "keys.db"))
+    monkeypatch.setenv("ONRECORD_KEK", str(tmp_path / "kek"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
+    if request.param == "sqlite":
+        file = tmp_path / "log.db"
+
+        def run(statement: str) -> None:
+            with closing(ByHand.open(file)) as hand:
+                hand.run(statement)
+
+        older = (
+            "ALTER TABLE meta DROP COLUMN encrypted",
+            "DELETE FROM migration WHERE number = 4",
+            "PRAGMA user_version = 3",
+        )
+        yield Log(f"sqlite:///{file}", run, "UPDATE meta SET encrypted = 0", older)
+        return
+    url = fresh_log(VERSIONS[-1])
+
+    def execute(statement: str) -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(cast("Any", statement))
+
+    older = (
+        "ALTER TABLE onrecord.shard_lock DROP COLUMN encrypted",
+        "DELETE FROM onrecord.migration WHERE part = 'tables' AND number = 17",
+    )
+    yield Log(url, execute, "UPDATE onrecord.shard_lock SET encrypted = false", older)
+    server(VERSIONS[-1]).drop(url)
+
+
+def without_keys(log: Log) -> onrecord.Store:
+    return onrecord.connect(log.url, keys="", kek="")
+
+
+def faults_of(store: onrecord.Store) -> list[str]:
+    return [fault.why for fault in store.verify().faults]
+
+
+def test_a_program_without_keys_that_opened_first_says_nothing_in_clear(log: Log) -> None:
+    with without_keys(log) as first, onrecord.connect(log.url) as store:
+        for _ in range(2):
+            with pytest.raises(StorageReadOnly, match="ONRECORD_KEYS"):
+                first.conversation("a").user("Hello")
+            refunds = Refunds(env=environment(log.url))
+            refunds.request(500)
+            refunds.close()
+            assert first.forget("a", reason="asked to", actor="eve").events == 0
+            assert [listed.key for listed in store.conversations()] in ([], ["b"])
+            store.conversation("b").user("Hello")
+        assert faults_of(store) == []
+
+
+def test_a_mark_that_is_gone_is_told_and_so_is_what_came_in_clear_then(log: Log) -> None:
+    with onrecord.connect(log.url) as store:
+        store.conversation("a").user("Hello")
+        log.run(log.unset)
+        (gone,) = faults_of(store)
+        assert gone.startswith("2 events of conversations are encrypted, the first at position 1 ")
+        assert gone.endswith("and the mark that the log is encrypted is gone")
+        with without_keys(log) as careless:
+            assert faults_of(careless) == [gone]
+            careless.conversation("b").user("Hello")
+        with onrecord.connect(log.url) as again:
+            assert again.get("a").history()[0].text == "Hello"
+            (clear,) = faults_of(again)
+            (found,) = again.verify("b").faults
+        assert clear.startswith(
+            "the log is encrypted, and 2 events of conversations are in clear, the first at position 3 "
+        )
+        assert found.why.startswith("the log is encrypted, and 2 events of conversations are in clear")
+        with without_keys(log) as careless, pytest.raises(StorageUnavailable):
+            careless.conversation("b").user("Hello")
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False])
+def test_a_log_from_before_the_mark_gets_it_as_it_is_migrated(
+    log: Log, is_encrypted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refunds = Refunds(env=environment(log.url))
+    refunds.request(500)
+    refunds.close()
+    if not is_encrypted:
+        monkeypatch.delenv("ONRECORD_KEYS")
+        monkeypatch.delenv("ONRECORD_KEK")
+    with onrecord.connect(log.url) as store:
+        operators = Operators(backend_of(store), store.tenant)
+        operators.destroy_key("a" * 43, uuid4(), "ann")
+        store.conversation("a").user("Hello")
+        operators.destroy_key("b" * 43, uuid4(), "ann")
+    for statement in log.older:
+        log.run(statement)
+    with pytest.raises(SchemaOlder):
+        without_keys(log)
+    assert migrate(log.url) == 1
+    with without_keys(log) as store:
+        assert isinstance(backend_of(store), EncryptedLog) == is_encrypted
+        assert is_marked_encrypted(backend_of(store)) == is_encrypted
+        assert faults_of(store) == []
+
+
+def test_a_role_that_is_bound_to_a_new_tenant_sees_the_mark() -> None:
+    with log_with_role(VERSIONS[-1], ROLE) as url:
+        role = as_role(url, ROLE)
+        with psycopg.connect(url, autocommit=True) as owner:
+            owner.execute("SELECT onrecord.admit_auditor(%s)", (ROLE,))
+            with onrecord.connect(role, tenant=TENANT) as reading:
+                assert not is_marked_encrypted(backend_of(reading))
+            owner.execute("SELECT onrecord.admit(%s, %s)", (ROLE, OTHER_TENANT))
+        with onrecord.connect(url, tenant=TENANT) as store:
+            store.conversation("a").user("Hello")
+        with (
+            onrecord.connect(role, tenant=OTHER_TENANT, keys="", kek="") as bound,
+            pytest.raises(StorageUnavailable, match="is encrypted"),
+        ):
+            bound.conversation("b").user("Hello")
