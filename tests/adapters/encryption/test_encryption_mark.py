@@ -50,23 +50,26 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
-    if request.param == "sqlite":
-        file = tmp_path / "log.db"
+    yield from in_file(tmp_path / "log.db") if request.param == "sqlite" else on_server()
 
-        def run(statement: str) -> None:
-            with closing(ByHand.open(file)) as hand:
-                hand.run(statement)
 
-        older = (
-            "ALTER TABLE meta DROP COLUMN encrypted",
-            "DELETE FROM migration WHERE number = 4",
-            "PRAGMA user_version = 3",
-        )
-        yield Log(f"sqlite:///{file}", run, "UPDATE meta SET encrypted = 0", older)
-        return
+def in_file(file: Path) -> Iterator[Log]:
+    def run(statement: str) -> None:
+        with closing(ByHand.open(file)) as hand:
+            hand.run(statement)
+
+    older = (
+        "ALTER TABLE meta DROP COLUMN encrypted",
+        "DELETE FROM migration WHERE number = 4",
+        "PRAGMA user_version = 3",
+    )
+    yield Log(f"sqlite:///{file}", run, "UPDATE meta SET encrypted = 0", older)
+
+
+def on_server() -> Iterator[Log]:
     url = fresh_log(VERSIONS[-1])
 
-    def execute(statement: str) -> None:
+    def run(statement: str) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(cast("Any", statement))
 
@@ -74,7 +77,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
         "ALTER TABLE onrecord.shard_lock DROP COLUMN encrypted",
         "DELETE FROM onrecord.migration WHERE part = 'tables' AND number = 17",
     )
-    yield Log(url, execute, "UPDATE onrecord.shard_lock SET encrypted = false", older)
+    yield Log(url, run, "UPDATE onrecord.shard_lock SET encrypted = false", older)
     server(VERSIONS[-1]).drop(url)
 
 
@@ -117,7 +120,9 @@ def test_a_mark_that_is_gone_is_told_and_so_is_what_came_in_clear_then(log: Log)
         assert clear.startswith(
             "the log is encrypted, and 2 events of conversations are in clear, the first at position 3 "
         )
-        assert found.why.startswith("the log is encrypted, and 2 events of conversations are in clear")
+        assert found.why.startswith(
+            "the log is encrypted, and 2 events of conversations are in clear"
+        )
         with without_keys(log) as careless, pytest.raises(StorageUnavailable):
             careless.conversation("b").user("Hello")
 
