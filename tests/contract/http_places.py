@@ -116,6 +116,10 @@ class Client(Http):
         self._transport.must_be_open()
         return server().inventory(self.url)
 
+    def is_encrypted(self) -> bool:
+        """No service of these places has keys."""
+        return False
+
 
 @dataclass(frozen=True)
 class HttpPlace:
