@@ -92,22 +92,23 @@ def _elsewhere(backend: Backend, place: UUID) -> list[Callable[[], object]]:
     ]
 
 
-class Lenient(Memory):
-    """The store of a forger."""
-
-    def _must_be_own(self, appends: object) -> None:
-        del appends
+def taken(*_: object) -> None:
+    """The rule of a forger's store: it takes all."""
 
 
 @pytest.mark.parametrize("is_key_new", [True, False])
-def test_no_import_takes_one_either(backend: Backend, tmp_path: Path, is_key_new: bool) -> None:
+def test_no_import_takes_one_either(
+    backend: Backend, tmp_path: Path, is_key_new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = store_on(backend, tmp_path)
     chat = store.conversation(KEY)
     chat.user("swordfish")
     place = erasure_id(TENANT, chat.conversation_id, 0)
-    forged = Lenient()
-    forged.open(TENANT, "innocent", place)
-    forged.append([appending(place, drafted(started("innocent"), place))])
+    forged = Memory()
+    with monkeypatch.context() as forgery:
+        forgery.setattr("onrecord.adapters.storage.memory.memory.must_be_own", taken)
+        forged.open(TENANT, "innocent", place)
+        forged.append([appending(place, drafted(started("innocent"), place))])
     file = tmp_path / "innocent.onrecord"
     file.write_bytes(b"".join(export(forged, place, "innocent")))
     with pytest.raises(InvalidExport, match="line 1: its id is kept"):
