@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
 from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
-from onrecord.domain.errors import InvalidInput, StorageReadOnly, StorageUnavailable
+from onrecord.domain.errors import InvalidInput, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent, Subscription
 from onrecord.domain.marks.marked_ids import is_marked
 from onrecord.domain.seals.checkpoint import log_id_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 _PAGES: Final = (1, 10, 100, 1_000)
 _LAST: Final = 5
-_URL: Final = "sqlite:"
 _SAID_IN_CLEAR: Final = (
     "the log has events in clear, and is encrypted from its first event on or not at all: name another log, "
     "and import into it what `onrecord export` writes of this one"
@@ -62,14 +60,8 @@ def _readable(log: StoredLog, settings: EncryptionSettings) -> Followed:
     is_encrypted = is_marked or _is_encrypted(log)
     if is_encrypted is False:
         raise InvalidInput(_SAID_IN_CLEAR)
-    file = _file(settings.keys)
-    if is_encrypted and not file.exists():
-        # A new key store would let a rotation or an erasure destroy what the real one needs.
-        raise StorageUnavailable(
-            f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
-            "restore it from a backup"
-        )
-    keys = _keys(log, file, settings.kek)
+    # A new key store would let a rotation or an erasure destroy what the one of an encrypted log needs.
+    keys = _keys(log, settings.keys, settings.kek, may_make=not is_encrypted)
     try:
         if not is_marked and not _is_marked_now(log):
             raise InvalidInput(_SAID_IN_CLEAR)
@@ -145,24 +137,13 @@ def files_of(backend: Backend) -> SpoolFiles:
     return EncryptedFiles(backend)
 
 
-def _keys(stored: Backend, file: Path, kek: str) -> SubjectKeys:
+def _keys(stored: Backend, keys: str, kek: str, *, may_make: bool) -> SubjectKeys:
     from onrecord.adapters.encryption.key_encryption import key_encryption_at
-    from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+    from onrecord.adapters.encryption.key_stores import key_store_at
     from onrecord.adapters.encryption.subject_keys import SubjectKeys as Of
 
     log_id = log_id_of(stored.digest)
     key_encryption = key_encryption_at(kek)
     key_encryption.current()  # Checks that it is there, before a key store is made.
-    return Of(open_key_store(file, log_id), key_encryption, log_id, stored.digest)
-
-
-def _file(keys: str) -> Path:
-    from onrecord.adapters.storage.sqlite.url import path_of
-
-    if keys.startswith(_URL):
-        return path_of(keys)
-    if "://" in keys:
-        raise InvalidInput(
-            "a key store is a file: give ONRECORD_KEYS its path, or sqlite:///keys.db"
-        )
-    return Path(keys)
+    key_store = key_store_at(keys, log_id, stored, may_make=may_make)
+    return Of(key_store, key_encryption, log_id, stored.digest)

@@ -35,6 +35,7 @@ _FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "sqlite": ("onrecord.adapters.storage.sqlite",),
     "sqlite_views": ("onrecord.adapters.views.sqlite",),
     "sqlite_keys": ("onrecord.adapters.encryption",),
+    "postgres_keys": ("onrecord.adapters.encryption.postgres",),
     "postgres": ("onrecord.adapters.storage.postgres", "onrecord.adapters.views.postgres"),
 }
 """The packages whose folder `sql` holds a dialect's files."""

@@ -45,15 +45,15 @@ class Address(NamedTuple):
     schema: str = DEFAULT_SCHEMA
 
 
-def address_of(url: str) -> Address:
+def address_of(url: str, default: str = DEFAULT_SCHEMA) -> Address:
     """Return where the log of a URL is; its parameter `schema` names the schema.
 
-    postgresql://user@host/database?schema=support. InvalidInput where it is no URL of PostgreSQL, or
+    postgresql://user@host/database?schema=support, else the default. InvalidInput where it is no URL of PostgreSQL, or
     the name is not one that SQL takes without quotes.
     """
     named = _SCHEMA.search(url)
     if named is None:
-        return Address(_conninfo(url))
+        return Address(_conninfo(url), default)
     schema = unquote(named.group(1))
     if _PLAIN.fullmatch(schema) is None:
         raise InvalidInput(

@@ -357,3 +357,8 @@ LISTEN {log}
 -- Ends with the session, however that ends. False where somebody holds the lock alone: hints are sent then
 -- too, and who listens asks again.
 SELECT pg_try_advisory_lock_shared({lock}, 0)
+
+-- name: place
+-- The server and the database that the log is in, for what is to be kept elsewhere.
+SELECT s.system_identifier, d.oid::bigint
+FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database()

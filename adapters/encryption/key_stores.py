@@ -1,0 +1,68 @@
+"""Which key store a setting names: a file, or a schema of a PostgreSQL database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from onrecord.domain.errors import InvalidInput, NotInstalled, StorageUnavailable
+
+if TYPE_CHECKING:
+    from onrecord.adapters.encryption.key_store import KeyStore
+    from onrecord.adapters.encryption.postgres.schema import DatabasePlace
+    from onrecord.domain.log import Backend
+
+_FILE: Final = "sqlite:"
+_SERVER: Final = ("postgresql://", "postgres://")
+
+
+def key_store_at(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) -> KeyStore:
+    """Return the key store of a log, as it is stored: `keys` is a path, or a URL of SQLite or PostgreSQL.
+
+    Made if there is none and it may be made. InvalidInput for another URL, and for the log's own database;
+    StorageUnavailable where there is none.
+    """
+    if keys.startswith(_SERVER):
+        return _on_server(keys, log_id, stored, may_make=may_make)
+    from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+
+    file = _file(keys)
+    if not may_make and not file.exists():
+        raise StorageUnavailable(
+            f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
+            "restore it from a backup"
+        )
+    return open_key_store(file, log_id)
+
+
+def _on_server(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) -> KeyStore:
+    try:
+        from onrecord.adapters.encryption.postgres.key_store import open_postgres_keys
+    except ModuleNotFoundError as exc:
+        raise NotInstalled("a key store on PostgreSQL", exc.name or "psycopg", "postgres") from exc
+    return open_postgres_keys(keys, log_id, _database_of(stored), may_make=may_make)
+
+
+def _database_of(stored: Backend) -> DatabasePlace | None:
+    """Return the database of a log; None where it is in none of PostgreSQL."""
+    from onrecord.adapters.encryption.postgres.schema import DatabasePlace
+    from onrecord.adapters.storage.postgres.postgres import Postgres
+
+    if not isinstance(stored, Postgres):
+        return None
+    [place] = stored.connections.ask("place")
+    return DatabasePlace._make(place)
+
+
+def _file(keys: str) -> Path:
+    from onrecord.adapters.storage.sqlite.url import path_of
+
+    if keys.startswith(_FILE):
+        return path_of(keys)
+    if "://" in keys:
+        raise InvalidInput(
+            "a key store is a file or a PostgreSQL database: give ONRECORD_KEYS a path, or "
+            "postgresql://user@host/database"
+        )
+    return Path(keys)

@@ -1,0 +1,1 @@
+"""The key store on PostgreSQL: a schema of its own, in another database than the log."""
