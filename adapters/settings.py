@@ -57,9 +57,9 @@ class SealSettings:
 class EncryptionSettings:
     """Where the keys of an encrypted log are (docs/encryption.md): neither or both are named.
 
-    `keys` is the key store, a file or its `sqlite:///` URL (`ONRECORD_KEYS`). `kek` is the key-encryption
-    key: a file, `env:NAME` or `aws-kms:ALIAS` (`ONRECORD_KEK`). `plain_views` are the views that may hold
-    text in clear (`ONRECORD_PLAIN_VIEWS`).
+    `keys` is the key store, a file or a URL of SQLite or PostgreSQL (`ONRECORD_KEYS`). `kek` is the
+    key-encryption key: a file, `env:NAME` or `aws-kms:ALIAS` (`ONRECORD_KEK`). `plain_views` are the views
+    that may hold text in clear (`ONRECORD_PLAIN_VIEWS`).
     """
 
     keys: str | None = None

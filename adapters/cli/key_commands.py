@@ -302,7 +302,9 @@ def kek(
         output.json_line({"file": str(file), "generation": generation})
         return
     output.sentence(generation)
-    output.note(f"Set ONRECORD_KEK={file.absolute()} and ONRECORD_KEYS to a file for the keys.")
+    output.note(
+        f"Set ONRECORD_KEK={file.absolute()} and ONRECORD_KEYS to where the keys are to be."
+    )
     output.note("Both are as precious as the log: back them up apart from it, and from each other.")
 
 

@@ -10,7 +10,6 @@ from onrecord.domain.errors import InvalidInput, NotInstalled, StorageUnavailabl
 
 if TYPE_CHECKING:
     from onrecord.adapters.encryption.key_store import KeyStore
-    from onrecord.adapters.encryption.postgres.schema import DatabasePlace
     from onrecord.domain.log import Backend
 
 _FILE: Final = "sqlite:"
@@ -38,21 +37,10 @@ def key_store_at(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) ->
 
 def _on_server(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) -> KeyStore:
     try:
-        from onrecord.adapters.encryption.postgres.key_store import open_postgres_keys
+        from onrecord.adapters.encryption.postgres.key_store import database_of, open_postgres_keys
     except ModuleNotFoundError as exc:
         raise NotInstalled("a key store on PostgreSQL", exc.name or "psycopg", "postgres") from exc
-    return open_postgres_keys(keys, log_id, _database_of(stored), may_make=may_make)
-
-
-def _database_of(stored: Backend) -> DatabasePlace | None:
-    """Return the database of a log; None where it is in none of PostgreSQL."""
-    from onrecord.adapters.encryption.postgres.schema import DatabasePlace
-    from onrecord.adapters.storage.postgres.postgres import Postgres
-
-    if not isinstance(stored, Postgres):
-        return None
-    [place] = stored.connections.ask("place")
-    return DatabasePlace._make(place)
+    return open_postgres_keys(keys, log_id, database_of(stored), may_make=may_make)
 
 
 def _file(keys: str) -> Path:

@@ -14,6 +14,7 @@ from onrecord.adapters.encryption.postgres.connections import (
     key_place_of,
 )
 from onrecord.adapters.encryption.postgres.schema import DatabasePlace, bring_up
+from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.domain.encryption.wrapped import (
     DestroyedKey,
     Generation,
@@ -21,6 +22,7 @@ from onrecord.domain.encryption.wrapped import (
     Wrapped,
     WrappedKey,
 )
+from onrecord.domain.log import Backend
 
 
 def open_postgres_keys(
@@ -41,6 +43,14 @@ def open_postgres_keys(
     with connected(place) as connection:
         bring_up(connection, place, log_id, log_place, may_make=may_make)
     return PostgresKeyStore(place, log_id, wait)
+
+
+def database_of(log: Backend) -> DatabasePlace | None:
+    """Return the database that a log is in, as it is stored; None where it is in none of PostgreSQL."""
+    if not isinstance(log, Postgres):
+        return None
+    [place] = log.connections.ask("place")
+    return DatabasePlace._make(place)
 
 
 class PostgresKeyStore:
@@ -84,7 +94,7 @@ class PostgresKeyStore:
             [each.new.data for each in rewrappings],
         )
         [(changed,)] = self._write("replace", *columns)
-        return changed
+        return int(changed)
 
     def under(self, generations: Sequence[str], limit: int) -> list[WrappedKey]:
         """Return keys that are wrapped under some generations."""

@@ -184,8 +184,8 @@ def test_a_changed_body_is_named_by_its_version_though_its_hashes_were_made_anew
 def test_keys_are_never_kept_in_the_log_itself(url: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="is a log"):
         onrecord.connect(url, keys=tmp_path / "log.db")
-    with pytest.raises(InvalidInput, match="is a file"):
-        onrecord.connect(url, keys="postgresql://keys/")
+    with pytest.raises(InvalidInput, match="is a file or a PostgreSQL database"):
+        onrecord.connect(url, keys="redis://keys/")
 
 
 def test_views_of_it_hold_no_text(store: Store, url: str) -> None:

@@ -31,6 +31,7 @@ from tests.adapters.encryption.places import (
     subject,
 )
 from tests.patience import PATIENCE
+from tests.postgres_server import VERSIONS
 from tests.sqlite_by_hand import ByHand
 
 ANA, BO, CLEO = subject("ana"), subject("bo"), subject("cleo")
@@ -303,17 +304,18 @@ def test_what_was_retired_before_is_told_without_the_key_encryption(
     assert (before.retired, before.undoable_until) == ((generation,), until)
 
 
-def test_several_processes_make_erase_and_rotate_at_once(tmp_path: Path) -> None:
-    keys_in(tmp_path)
+@pytest.mark.parametrize("folder", ["sqlite", VERSIONS[-1]], indirect=True)
+def test_several_processes_make_erase_and_rotate_at_once(folder: Path) -> None:
+    keys_in(folder)
     with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
-        running = [pool.submit(make_erase_and_rotate, tmp_path, number) for number in range(3)]
+        running = [pool.submit(make_erase_and_rotate, folder, number) for number in range(3)]
         bodies = [each for one in running for each in one.result(PATIENCE)]
-    keys = keys_in(tmp_path)
+    keys = keys_in(folder)
     keys.finish()
     assert [read(keys, *each) for each in bodies] == [CANARY, None] * 18
     assert len({name for name, _ in bodies[::6]}) == 6
-    live = {each.name for each in store(tmp_path).generations() if not each.is_retired}
-    assert live == {key_file(tmp_path).current()}
+    live = {each.name for each in store(folder).generations() if not each.is_retired}
+    assert live == {key_file(folder).current()}
 
 
 def make_erase_and_rotate(folder: Path, number: int) -> list[tuple[str, bytes]]:
@@ -340,28 +342,34 @@ STEPS = (
 )
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("folder", "step", "when"),
+    [
+        *(("sqlite", step, when) for step in STEPS for when in ("before", "after")),
+        *((VERSIONS[-1], *each) for each in (("replace", "after"), ("note_retired", "before"))),
+    ],
+    indirect=["folder"],
+)
 def test_a_process_that_is_killed_amid_an_erasure_leaves_the_other_keys_readable(
-    tmp_path: Path, step: str, when: str
+    folder: Path, step: str, when: str
 ) -> None:
-    keys = keys_in(tmp_path)
+    keys = keys_in(folder)
     gone = encrypted(keys.cipher_for((*ANA, *BO)))
     rest = [encrypted(keys.cipher_for(each)) for each in (BO, CLEO, (*BO, *CLEO))]
     killed = multiprocessing.get_context("spawn").Process(
-        target=erase_and_die, args=(tmp_path, step, when)
+        target=erase_and_die, args=(folder, step, when)
     )
     killed.start()
     killed.join(PATIENCE)
     assert killed.exitcode == -signal.SIGKILL
-    found = keys_in(tmp_path)
+    found = keys_in(folder)
     assert [read(found, *each) for each in (gone, *rest)] == [None, CANARY, CANARY, CANARY]
     assert read(found, *encrypted(found.cipher_for(subject("new")))) == CANARY
     found.finish()
-    assert [read(keys_in(tmp_path), *each) for each in rest] == [CANARY] * 3
-    (generation,) = (each for each in store(tmp_path).generations() if not each.is_retired)
-    assert (generation.name, generation.destroyed) == (key_file(tmp_path).current(), 0)
-    assert len((tmp_path / "kek").read_text("ascii").splitlines()) == 1
+    assert [read(keys_in(folder), *each) for each in rest] == [CANARY] * 3
+    (generation,) = (each for each in store(folder).generations() if not each.is_retired)
+    assert (generation.name, generation.destroyed) == (key_file(folder).current(), 0)
+    assert len((folder / "kek").read_text("ascii").splitlines()) == 1
 
 
 def erase_and_die(folder: Path, step: str, when: str) -> None:
