@@ -13,6 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
@@ -89,6 +90,7 @@ class SubjectKeys:
         self._ciphers: OrderedDict[str, _Kept] = OrderedDict()
         self._by_subjects: OrderedDict[tuple[Subject, ...], _Kept] = OrderedDict()
         self._destructions = 0
+        self._fitting: str | None = None
 
     def cipher_for(self, subjects: tuple[Subject, ...]) -> BodyCipher:
         """Return what encrypts an event of these subjects; keys that are not there yet are made.
@@ -159,6 +161,7 @@ class SubjectKeys:
         # In this order: what is not current now, though it was used before, is current never again.
         used = self._store.generations()
         current = self._key_encryption.current()
+        self._must_fit(current)
         if any(each.name == current and each.destroyed for each in used):
             current = self._key_encryption.begin_generation()
         for each in used:
@@ -210,6 +213,7 @@ class SubjectKeys:
         there = self._store.find(subject)
         if there is not None and not isinstance(known := self._unwrapped(there), DestroyedKey):
             return known
+        self._must_fit(self._key_encryption.current())
         key = subject_key(secrets.token_bytes(KEY_SIZE))
         for _ in range(_ATTEMPTS):
             try:
@@ -221,6 +225,30 @@ class SubjectKeys:
             if not isinstance(known := self._unwrapped(added), DestroyedKey):
                 return known
         raise _stale()
+
+    def _must_fit(self, current: str) -> None:
+        """Refuse a key-encryption key that reads nothing of the store: it is that of another one.
+
+        A generation that the store does not know yet is one of its own where any of its keys is read.
+        """
+        if current == self._fitting:
+            return
+        known = self._store.generations()
+        if all(each.name != current for each in known):
+            self._must_read_one(
+                [key for each in known for key in self._store.under([each.name], 1)]
+            )
+        self._fitting = current
+
+    def _must_read_one(self, keys: Sequence[WrappedKey]) -> None:
+        for key in keys:
+            try:
+                with suppress(CorruptRecord):  # Its generation is there.
+                    self._unwrapped(key)
+                return
+            except StorageUnavailable:
+                if key is keys[-1]:
+                    raise
 
     def _found(self, key_id: str) -> WrappedKey | DestroyedKey:
         found = self._store.get(key_id)

@@ -20,7 +20,7 @@ from onrecord.adapters.encryption.encrypted_log import address_in, readable_in, 
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
 from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of, is_of_another
-from onrecord.adapters.upkeep.verified import Verified, unread_events
+from onrecord.adapters.upkeep.verified import Verified, unread_events, unsaid_key_faults
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
 from onrecord.adapters.upkeep.verifying_holds import broken_hold_faults
 from onrecord.adapters.upkeep.verifying_seals import SealedLog
@@ -264,6 +264,7 @@ class _Check:
             events = self._backend.read(head.conversation_id)
             self.add(operators_faults(head, events, self._backend.digest))
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
+        self.add(unsaid_key_faults(self._backend, head, fold.unread))
         self.add(snapshot_faults(head, read.snapshots))
         self.add(self._stored.faults(head, fold, read.references, read.blobs))
         self._keys += len(keys)
@@ -326,10 +327,9 @@ class _Check:
     def oddities(self, *, is_compared: bool) -> None:
         """Check what belongs to no conversation, or to one that has not begun."""
         self.add(Fault(odd.conversation_id, 0, odd.why) for odd in self._inventory.oddities())
-        for conversation_id in self._erased_unbegun:
-            if conversation_id not in self._erased_by_operators:
-                why = "an erasure of it is noted, and no operator's erasure tells of it"
-                self.add([Fault(conversation_id, 0, why)])
+        for conversation_id in sorted({*self._erased_unbegun} - self._erased_by_operators):
+            why = "an erasure of it is noted, and no operator's erasure tells of it"
+            self.add([Fault(conversation_id, 0, why)])
         self.add(actor_faults(self._backend.actors().stored(), self._backend.digest))
         self._beside.append("the schema, and the rows that belong to no conversation")
         self._beside += self._inventory.seen()

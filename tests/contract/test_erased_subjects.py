@@ -104,6 +104,23 @@ def own_key(log: EncryptedLog, conversation_id: UUID) -> str:
     return first.client_header().key_id or ""
 
 
+def test_a_key_that_went_from_the_key_store_alone_is_a_fault_of_what_was_under_it(
+    store: Store, log: EncryptedLog
+) -> None:
+    own, other = said(store, "a", ANN), said(store, "b", "ben")
+    key = own_key(log, own)
+    assert log.keys is not None
+    log.keys.destroy([key])
+    faults = store.verify().faults
+    assert [(fault.conversation_id, fault.version) for fault in faults] == [(own, 1), (own, 2)]
+    assert all(f"its key {key} is destroyed" in fault.why for fault in faults)
+    assert CANARY not in str(faults)
+    assert store.verify(other).is_whole
+    # The log says it, and the texts were not forgotten yet: an erasure is under way.
+    Operators(log, TENANT).destroy_key(key, own, "eve")
+    assert store.verify().faults == ()
+
+
 def test_a_hold_on_one_of_its_conversations_refuses_it(store: Store, log: EncryptedLog) -> None:
     first, second = said(store, "a", ANN), said(store, "b", ANN)
     hold = store.retention.place_hold("b", matter="Smith v. Example", reason="claim")
