@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,11 @@ from onrecord.adapters.encryption.environment import EnvironmentKeys
 from onrecord.adapters.encryption.key_encryption import KeyEncryption, key_encryption_at, register
 from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
 from onrecord.adapters.encryption.local_keys import new_local_key, parse_local_key
+from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.domain.encryption.wrapped import Wrapped
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
+from tests.adapters.encryption import places
+from tests.adapters.encryption.places import LOG, digest, keys_in, store, subject
 from tests.patience import PATIENCE
 
 PLAIN = b"a key, and the digest of its subject, 48 bytes.."
@@ -225,3 +229,25 @@ def rotate_often(path: Path) -> list[Wrapped]:
         wrapped.append(file.wrap(PLAIN, CONTEXT))
         assert file.unwrap(wrapped[0], CONTEXT) == PLAIN
     return wrapped
+
+
+def test_the_key_encryption_key_of_another_store_makes_no_keys_and_closes_nothing(
+    tmp_path: Path,
+) -> None:
+    keys = keys_in(tmp_path)
+    ana, bo, cleo = subject("ana"), subject("bo"), subject("cleo")
+    cipher = keys.cipher_for(ana)
+    wrong = new_key_file(tmp_path / "other kek")
+    mistaken = SubjectKeys(store(tmp_path), wrong, LOG, digest)
+    for step in (partial(mistaken.cipher_for, bo), mistaken.finish, mistaken.rotate):
+        with pytest.raises(StorageUnavailable, match="is not there"):
+            step()
+    assert [each.is_closed for each in store(tmp_path).generations()] == [False]
+    keys.cipher_for(bo)
+    assert keys.rotate().rewrapped == 2
+    # One that mixed its keys in before is in nobody's way who makes keys.
+    store(tmp_path).add(places.key(9, "gone"))
+    places.key_file(tmp_path).begin_generation()
+    again = keys_in(tmp_path)
+    assert again.cipher_for(cleo).name != cipher.name
+    assert again.cipher_for(ana).name == cipher.name

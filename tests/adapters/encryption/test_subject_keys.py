@@ -6,7 +6,6 @@ import signal
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,6 @@ from tests.adapters.encryption.places import (
     Clock,
     digest,
     erase,
-    key,
     key_file,
     keys_in,
     store,
@@ -229,27 +227,6 @@ def test_under_another_key_encryption_key_nothing_is_read(tmp_path: Path) -> Non
     other = new_key_file(tmp_path / "other kek")
     with pytest.raises(StorageUnavailable, match="is not there"):
         SubjectKeys(store(tmp_path), other, LOG, digest).cipher_of(name)
-
-
-def test_the_key_encryption_key_of_another_store_makes_no_keys_and_closes_nothing(
-    tmp_path: Path,
-) -> None:
-    keys = keys_in(tmp_path)
-    before = encrypted(keys.cipher_for(ANA))
-    wrong = new_key_file(tmp_path / "other kek")
-    mistaken = SubjectKeys(store(tmp_path), wrong, LOG, digest)
-    for step in (partial(mistaken.cipher_for, BO), mistaken.finish, mistaken.rotate):
-        with pytest.raises(StorageUnavailable, match="is not there"):
-            step()
-    assert [each.is_closed for each in store(tmp_path).generations()] == [False]
-    keys.cipher_for(BO)
-    assert keys.rotate().rewrapped == 2
-    # One that mixed its keys in before is in nobody's way who makes keys.
-    store(tmp_path).add(key(9, "gone"))
-    key_file(tmp_path).begin_generation()
-    again = keys_in(tmp_path)
-    assert read(again, *encrypted(again.cipher_for(CLEO))) == CANARY
-    assert read(again, *before) == CANARY
 
 
 @pytest.mark.parametrize("of_ana", [{"key_id"}, {"subject"}, {"wrapped"}, {"key_id", "subject"}])
