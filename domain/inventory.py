@@ -33,6 +33,33 @@ class StoredEvent(NamedTuple):
     begun: bool = True
 
 
+class Commitment(NamedTuple):
+    """What commits to an event, and what it commits to: all that a seal needs. Members as of `RecordedEvent`."""
+
+    position: int
+    version: int
+    recorded_at: int
+    header: bytes
+    digest: bytes
+    leaf: bytes
+    salt: bytes | None
+    body: bytes | None
+
+
+def commitment_of(event: RecordedEvent) -> Commitment:
+    """Return what commits to an event."""
+    return Commitment(
+        event.position,
+        event.version,
+        event.recorded_at,
+        event.header,
+        event.digest,
+        event.leaf,
+        event.salt,
+        event.body,
+    )
+
+
 class StoredHead(NamedTuple):
     """Where a conversation stands, by the row that says so."""
 
@@ -135,6 +162,10 @@ class Inventory(Protocol):
 
     def log(self, shard: int, after: int, limit: int) -> list[StoredEvent]:
         """Return events of a shard in order of position, those behind a position."""
+        ...
+
+    def commitments(self, shard: int, after: int, limit: int) -> list[Commitment]:
+        """Return the same as `log`, and of each event only what commits to it: that is read sooner."""
         ...
 
     def oddities(self) -> Iterator[Oddity]:

@@ -130,7 +130,7 @@ class EncryptedLog:
             cipher = cipher or self.ciphers().to_append(append, batch)
             header = encrypted_header(event.header, cipher.name)
             body = cipher.encrypted(header, event.body)
-            blobs = addresses_of(cipher.data_key, event.blobs)
+            blobs = event.blobs and addresses_of(cipher.data_key, event.blobs)
             events.append(_stored(event, header, body, blobs))
         if cipher is None:
             return append
@@ -272,6 +272,8 @@ def _append_anew(
         for append, verdict in zip(encrypted, verdicts, strict=True)
         if isinstance(verdict, KeyDestroyed) and _destroy_key(log, append, verdict)
     }
+    if not refused:
+        return verdicts
     again = [
         place
         for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True))

@@ -17,7 +17,8 @@ from onrecord.adapters.seals.places import Place
 from onrecord.adapters.seals.signing import signed
 from onrecord.adapters.seals.timestamps import Authority
 from onrecord.domain.errors import CorruptRecord, NotInstalled, StorageUnavailable, counted
-from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.domain.inventory import Commitment
+from onrecord.domain.log import Backend, Cursor
 from onrecord.domain.seals.checkpoint import Checkpoint, log_id_of
 from onrecord.domain.seals.merkle import EMPTY
 from onrecord.domain.seals.notes import PrivateKey, PublicKey
@@ -140,8 +141,8 @@ class Sealer:
             return
         tile = tile_in(0, (size - 1) // WIDTH, size)
         leaves = hashes_of(tile, seals.tile(tile))
-        stored = self._backend.inventory().log(shard, size - len(leaves), len(leaves))
-        if [each.event.leaf for each in stored] != leaves:
+        stored = self._backend.inventory().commitments(shard, size - len(leaves), len(leaves))
+        if [each.leaf for each in stored] != leaves:
             raise self._parted(seals, size, shard, seals.place)
 
     def _parted(self, seals: ShardSeals, size: int, shard: int, other: Place) -> CorruptRecord:
@@ -161,25 +162,26 @@ class Sealer:
     def _leaves(self, shard: int, until: int) -> Iterator[bytes]:
         """Yield the leaves of a shard as the log has them, whatever else is wrong with it."""
         after = 0
-        while page := self._backend.inventory().log(shard, after, min(_PAGE, until - after)):
-            yield from (stored.event.leaf for stored in page)
-            after = page[-1].event.position
+        inventory = self._backend.inventory()
+        while page := inventory.commitments(shard, after, min(_PAGE, until - after)):
+            yield from (stored.leaf for stored in page)
+            after = page[-1].position
             if after >= until:
                 return
 
-    def _events(self, shard: int, after: int, until: int) -> Iterator[RecordedEvent]:
+    def _events(self, shard: int, after: int, until: int) -> Iterator[Commitment]:
         """Yield the events behind a position up to another one; each must be what its leaf says."""
         inventory = self._backend.inventory()
         while after < until:
-            page = inventory.log(shard, after, min(_PAGE, until - after))
+            page = inventory.commitments(shard, after, min(_PAGE, until - after))
             for stored in page:
                 after += 1
-                if stored.event.position != after:
+                if stored.position != after:
                     break
-                for fault in hash_faults(stored.event):
-                    raise CorruptRecord(f"event {after} of shard {shard}: {fault.why}")
-                yield stored.event
-            if not page or page[-1].event.position != after:
+                for why in hash_faults(stored):
+                    raise CorruptRecord(f"event {after} of shard {shard}: {why}")
+                yield stored
+            if not page or page[-1].position != after:
                 raise CorruptRecord(f"shard {shard} has no event at position {after}")
 
     def _signed(self, last: Cursor, root: bytes) -> SealedCheckpoint:

@@ -7,6 +7,7 @@ bytes, so the leaf covers header and ciphertext, and a log verifies without any 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from typing import Final
 
 from onrecord.domain.encryption.keys import key_ids_of
@@ -51,10 +52,14 @@ def is_unencrypted(event_type: str, header: bytes) -> bool:
 
 def encrypted_header(header: bytes, key_name: str) -> bytes:
     """Return the bytes of a client header in clear as those of the same event under keys."""
-    before, _, rest = header.partition(_CLEAR)
-    between, format_, end = rest.partition(_BEFORE_KEY)
-    key = b'%s%s",' % (_KEY, key_name.encode("ascii"))
-    return b"".join((before, _UNDER_KEYS, between, format_, key, end))
+    under_keys = header.replace(_CLEAR, _UNDER_KEYS, 1)
+    return under_keys.replace(_BEFORE_KEY, _with_key(key_name), 1)
+
+
+@lru_cache(maxsize=1024)
+def _with_key(key_name: str) -> bytes:
+    """Return the members of a header up to its key."""
+    return b'%s%s%s",' % (_BEFORE_KEY, _KEY, key_name.encode("ascii"))
 
 
 def key_name_in(header: bytes) -> str | None:

@@ -64,16 +64,15 @@ def subtrees_in(size: int, data: Callable[[Tile], bytes]) -> Subtrees:
         at, count = first % WIDTH, 1 << below
         if at + count > tile.width:
             raise CorruptRecord("the tree has no such subtree")
-        return _root_of(hashes_of(tile, data(tile))[at : at + count])
+        hashes = _whole(tile, data(tile))[at * HASH_SIZE : (at + count) * HASH_SIZE]
+        return _root_of(_parts(hashes))
 
     return subtree
 
 
 def hashes_of(tile: Tile, data: bytes) -> list[bytes]:
     """Return the hashes of a tile; CorruptRecord where its bytes are not as many as it is wide."""
-    if len(data) != tile.width * HASH_SIZE:
-        raise CorruptRecord(f"{tile.path()} has {len(data)} bytes, not {tile.width * HASH_SIZE}")
-    return [data[at : at + HASH_SIZE] for at in range(0, len(data), HASH_SIZE)]
+    return _parts(_whole(tile, data))
 
 
 def no_tile(tile: Tile) -> bytes:
@@ -94,13 +93,13 @@ class TileWriter:
         """Go on from a tree of a size, of whose partial tiles `data` returns the bytes."""
         self.size = size
         self._write = write
-        self._rows: list[list[bytes]] = []
+        self._rows: list[list[bytes]] = [[]]
         for tile in edge_of(size):
             self._row(tile.level).extend(hashes_of(tile, data(tile)))
 
     def add(self, leaf: bytes) -> None:
         """Add the next leaf."""
-        row = self._row(0)
+        row = self._rows[0]
         row.append(leaf)
         self.size += 1
         if len(row) == WIDTH:
@@ -138,6 +137,16 @@ class TileWriter:
         while len(self._rows) <= level:
             self._rows.append([])
         return self._rows[level]
+
+
+def _whole(tile: Tile, data: bytes) -> bytes:
+    if len(data) != tile.width * HASH_SIZE:
+        raise CorruptRecord(f"{tile.path()} has {len(data)} bytes, not {tile.width * HASH_SIZE}")
+    return data
+
+
+def _parts(data: bytes) -> list[bytes]:
+    return [data[at : at + HASH_SIZE] for at in range(0, len(data), HASH_SIZE)]
 
 
 def _root_of(hashes: list[bytes]) -> bytes:

@@ -27,7 +27,7 @@ from onrecord.domain.head import (
     effect_of,
 )
 from onrecord.domain.header import CODEC, ClientHeader, body_digest, leaf, recorded_header
-from onrecord.domain.inventory import StoredEvent, StoredHead
+from onrecord.domain.inventory import Commitment, StoredEvent, StoredHead
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import once_of
 from onrecord.domain.operators import is_apart, is_operators
@@ -84,7 +84,8 @@ def commitment_faults(event: RecordedEvent) -> Iterator[Fault]:
     """Yield what does not hold of an event's bytes: its leaf, its digest, its header."""
     if event.position < 1:
         yield _fault(event, f"it is at position {event.position}, and positions begin at 1")
-    yield from hash_faults(event)
+    for why in hash_faults(event):
+        yield _fault(event, why)
     header = header_of(event)
     if header is None:
         yield _fault(event, "its header cannot be read")
@@ -94,19 +95,19 @@ def commitment_faults(event: RecordedEvent) -> Iterator[Fault]:
         yield _fault(event, "its header is that of another event")
 
 
-def hash_faults(event: RecordedEvent) -> Iterator[Fault]:
-    """Yield what does not hold of an event's hashes; nothing is parsed for it."""
+def hash_faults(event: RecordedEvent | Commitment) -> Iterator[str]:
+    """Yield what does not hold of an event's hashes, in words; nothing is parsed for it."""
     committed = recorded_header(event.header, event.version, event.position, event.recorded_at)
     if event.leaf != leaf(committed, event.digest):
-        yield _fault(event, "its leaf is not that of its header, place and digest")
+        yield "its leaf is not that of its header, place and digest"
     if (event.body is None) != (event.salt is None):
-        yield _fault(event, "its body and its salt are not erased together")
+        yield "its body and its salt are not erased together"
     elif (
         event.body is not None
         and event.salt is not None
         and event.digest != body_digest(event.salt, event.body)
     ):
-        yield _fault(event, "its digest is not that of its salt and body")
+        yield "its digest is not that of its salt and body"
 
 
 def place_faults(event: RecordedEvent, before: RecordedEvent | None) -> Iterator[Fault]:

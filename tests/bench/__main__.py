@@ -23,6 +23,7 @@ from tests.bench import (
     growth,
     importing,
     insert,
+    ledger,
     loop,
     own_projecting,
     peers,
@@ -57,7 +58,7 @@ _NAMES: Final = (
     *("frameworks.adk.sqlite", "frameworks.adk.postgres"),
     *("frameworks.claude.sqlite", "frameworks.claude.postgres"),
     *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling"),
-    *("verify", "import"),
+    *("verify", "ledger", "import"),
 )
 
 
@@ -135,6 +136,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "own_projecting": partial(_lines, partial(own_projecting.measures, place)),
         "scaling": partial(_lines, partial(scaling.measures, place)),
         "verify": partial(_lines, partial(verifying.measures, place)),
+        "ledger": partial(_lines, partial(ledger.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }
 

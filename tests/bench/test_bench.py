@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onrecord.projections.views.registry import VIEWS
-from tests.bench import sharing
+from tests.bench import ledger, sharing
 from tests.bench.__main__ import main
 from tests.bench.growth import GROUPS
 
@@ -71,10 +71,26 @@ def test_the_import_brings_no_sdk(capsys: pytest.CaptureFixture[str]) -> None:
     assert measure["note"] == "SDKs and drivers that it loads: none"
 
 
-def test_verifying_and_sealing_have_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verifying_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(["verify"], capsys)
-    for name in ("hashes", "seal", "whole", "sealed", "proof"):
+    assert lines["verify.hashes.beside"]["peer"]["median"] > 0
+    for name in ("hashes", "whole", "sealed"):
         assert lines[f"verify.{name}"]["ours"]["median"] > 0
+
+
+def test_encryption_seals_proofs_and_evidence_have_their_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "_GROUP", 2)
+    lines = lines_of(["ledger"], capsys)
+    for name in ("encryption.each.beside", "encryption.together.beside", "encryption.body"):
+        assert lines[f"ledger.{name}"]["peer"]["median"] > 0
+    assert lines["ledger.encryption.together"]["aim"] == "at most 3"
+    assert lines["ledger.seals"]["aim"] == "at most 1.05"
+    for name in ("seals.clock", "seal", "proof.inclusion", "proof.consistency"):
+        assert lines[f"ledger.{name}"]["ours"]["median"] > 0
+    for name in ("evidence", "export"):
+        assert lines[f"ledger.memory.{name}"]["peer"]["median"] > 0
 
 
 def test_a_log_grows_by_more_than_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,23 +39,38 @@ _SETTINGS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is measured: sizes in messages, rounds, seconds or starts of a round."""
+    """How much is measured: sizes in messages, events of a log that is sealed, rounds, seconds or starts of a round."""
 
     sizes: tuple[int, ...]
     checkpoint_sizes: tuple[int, ...]
+    sealed: int
     pace: Pace
     callers: tuple[int, ...]
     seconds: float
     starts: int
 
 
-SMALLEST: Final = Scale((10, 20), (10, 20), Pace(2, 2), callers=(2,), seconds=0.2, starts=1)
-QUICK: Final = Scale((100, 5_000), (100, 500), Pace(10, 5), callers=(16,), seconds=1, starts=2)
+SMALLEST: Final = Scale((10, 20), (10, 20), 20, Pace(2, 2), callers=(2,), seconds=0.2, starts=1)
+QUICK: Final = Scale(
+    (100, 5_000), (100, 500), 50_000, Pace(10, 5), callers=(16,), seconds=1, starts=2
+)
 USUAL: Final = Scale(
-    (100, 5_000, 100_000), (100, 500, 2_000), Pace(20, 10), callers=(16, 64), seconds=2, starts=5
+    (100, 5_000, 100_000),
+    (100, 500, 2_000),
+    1_000_000,
+    Pace(20, 10),
+    callers=(16, 64),
+    seconds=2,
+    starts=5,
 )
 FULL: Final = Scale(
-    (100, 5_000, 100_000), (100, 500, 2_000), Pace(40, 20), callers=(16, 64), seconds=5, starts=10
+    (100, 5_000, 100_000),
+    (100, 500, 2_000),
+    1_000_000,
+    Pace(40, 20),
+    callers=(16, 64),
+    seconds=5,
+    starts=10,
 )
 
 

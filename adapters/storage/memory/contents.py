@@ -19,6 +19,7 @@ from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.inventory import (
+    Commitment,
     Moment,
     Oddity,
     StoredBlob,
@@ -27,6 +28,7 @@ from onrecord.domain.inventory import (
     StoredHead,
     StoredKey,
     StoredSnapshot,
+    commitment_of,
 )
 from onrecord.domain.log import Append, BlobMissing, CatalogueEntry, RecordedEvent
 
@@ -277,6 +279,10 @@ class MemoryInventory:
     def log(self, shard: int, after: int, limit: int) -> list[StoredEvent]:
         """Return events in order of position, those behind a position."""
         return self._log[after : after + limit]
+
+    def commitments(self, shard: int, after: int, limit: int) -> list[Commitment]:
+        """Return what commits to events in order of position, to those behind a position."""
+        return [commitment_of(stored.event) for stored in self.log(shard, after, limit)]
 
     def oddities(self) -> Iterator[Oddity]:
         """Yield nothing: whatever is kept is kept for a conversation."""

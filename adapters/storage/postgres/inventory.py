@@ -25,6 +25,7 @@ from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.storage.queries import load_queries
 from onrecord.domain.errors import counted
 from onrecord.domain.inventory import (
+    Commitment,
     Oddity,
     StoredBlob,
     StoredChunk,
@@ -59,6 +60,11 @@ class PostgresInventory:
         """Return events of a shard in order of position, those behind a position."""
         rows = self._connections.ask("inventory_log", (shard, Int8(after), Int8(limit)))
         return [_event(row) for row in rows]
+
+    def commitments(self, shard: int, after: int, limit: int) -> list[Commitment]:
+        """Return what commits to events of a shard in order of position, to those behind a position."""
+        place = (shard, Int8(after), Int8(limit))
+        return [Commitment(*row) for row in self._connections.ask("inventory_commitments", place)]
 
     def chunks(self, of: StoredHead, blob: StoredBlob) -> Iterator[StoredChunk]:
         """Yield the parts of a blob in their order, each read by itself: they may go meanwhile."""

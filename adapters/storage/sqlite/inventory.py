@@ -18,6 +18,7 @@ from onrecord.adapters.storage.sqlite.held_files import Mark
 from onrecord.domain.errors import counted
 from onrecord.domain.head import Head
 from onrecord.domain.inventory import (
+    Commitment,
     Oddity,
     StoredBlob,
     StoredChunk,
@@ -54,6 +55,12 @@ class SqliteInventory:
         """Return events in order of position, those behind a position."""
         with self._file.connections.borrowed() as session:
             return [_event(row) for row in session.all("inventory_log", after, limit)]
+
+    def commitments(self, shard: int, after: int, limit: int) -> list[Commitment]:
+        """Return what commits to events in order of position, to those behind a position."""
+        with self._file.connections.borrowed() as session:
+            rows = session.all("inventory_commitments", after, limit)
+        return list(map(Commitment._make, rows))
 
     def chunks(self, of: StoredHead, blob: StoredBlob) -> Iterator[StoredChunk]:
         """Yield the parts of a blob in their order, each read by itself: they may go meanwhile."""

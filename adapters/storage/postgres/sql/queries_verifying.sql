@@ -13,6 +13,11 @@ SELECT e.shard, e.position, e.conversation_id, e.version, e.exchange, e.event_id
         WHERE h.shard = e.shard AND h.conversation_id = e.conversation_id AND h.version >= e.version)
 FROM {log}.event AS e WHERE e.shard = $1 AND e.position > $2 ORDER BY e.position LIMIT $3
 
+-- name: inventory_commitments
+-- In the order of the primary key, and no other table.
+SELECT e.position, e.version, e.recorded_at, e.header, e.digest, e.leaf, e.salt, e.body
+FROM {log}.event AS e WHERE e.shard = $1 AND e.position > $2 ORDER BY e.position LIMIT $3
+
 -- name: inventory_events
 -- By the index of versions, from 0 on: aggregates may begin there.
 SELECT e.shard, e.position, e.conversation_id, e.version, e.exchange, e.event_id, e.type, e.schema_version,

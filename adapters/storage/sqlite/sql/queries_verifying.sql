@@ -13,6 +13,11 @@ SELECT position, conversation_id, version, exchange, event_id, type, schema_vers
     WHERE h.conversation_id = event.conversation_id AND h.version >= event.version)
 FROM event WHERE position > ? ORDER BY position LIMIT ?;
 
+-- name: inventory_commitments
+-- In the order of the table, and no other table.
+SELECT position, version, recorded_at, header, digest, leaf, salt, body
+FROM event WHERE position > ? ORDER BY position LIMIT ?;
+
 -- name: inventory_events
 -- By the index of versions, from 0 on: aggregates may begin there.
 SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
