@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -39,12 +39,12 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
     """
     count = workspace.scale.sizes[-1]
     workspace.say(f"ledger: memory of evidence and exports of {count:,} events")
-    many, few = (_conversation(workspace, size) for size in (count, count // 10))
-    for name, written in (("evidence", _evidence), ("export", _export)):
+    large, small = (_most(*_conversation(workspace, size)) for size in (count, count // 10))
+    for name in _WRITTEN:
         what = f"a process that writes {name} of a conversation of {{:,}} events of 1 KB"
-        large = Figures(what.format(count), "", [[_most(written, *many)]])
-        small = Figures(what.format(count // 10), "", [[_most(written, *few)]])
-        yield Measure(f"ledger.memory.{name}", "MB", large, small, _FLAT)
+        of_many = Figures(what.format(count), "", [[large[name]]])
+        of_few = Figures(what.format(count // 10), "", [[small[name]]])
+        yield Measure(f"ledger.memory.{name}", "MB", of_many, of_few, _FLAT)
 
 
 def _conversation(workspace: Workspace, count: int) -> tuple[Path, SealSettings, UUID]:
@@ -70,20 +70,31 @@ def _export(log: Backend, settings: SealSettings, conversation: UUID) -> Iterato
     return export(log, conversation, None)
 
 
-def _most(written: Lines, path: Path, settings: SealSettings, conversation: UUID) -> float:
-    """Return the most memory that a new process had, in MB."""
+_WRITTEN: Final[Mapping[str, Lines]] = {"export": _export, "evidence": _evidence}
+"""What a process writes, one after the other: evidence takes more than an export."""
+
+
+def _most(path: Path, settings: SealSettings, conversation: UUID) -> dict[str, float]:
+    """Return the most memory that a new process had when each was written, in MB."""
     with ExitStack() as stack:
-        return float(start(stack, _write, written, path, settings, conversation).recv())
+        peaks: dict[str, float] = start(stack, _write, path, settings, conversation).recv()
+    return peaks
 
 
-def _write(
-    written: Lines, path: Path, settings: SealSettings, conversation: UUID, pipe: Connection
-) -> None:
+def _write(path: Path, settings: SealSettings, conversation: UUID, pipe: Connection) -> None:
     log = open_sqlite(path)
-    for _ in written(log, settings, conversation):
-        pass
+    peaks: dict[str, float] = {}
+    for name, lines in _WRITTEN.items():
+        for _ in lines(log, settings, conversation):
+            pass
+        peaks[name] = _peak()
     log.close()
+    pipe.send(peaks)
+    pipe.recv()
+
+
+def _peak() -> float:
+    """Return the most memory that this process had, in MB."""
     # Not ru_maxrss, which goes on from the process that started this one.
     peak = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM"))
-    pipe.send(int(peak.split()[1]) / 1024)
-    pipe.recv()
+    return int(peak.split()[1]) / 1024
