@@ -6,7 +6,7 @@ Costs are time of the processor, of all threads, for other programs share the ma
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
@@ -25,9 +25,9 @@ from onrecord.adapters.seals.proofs import LogProofs
 from onrecord.adapters.seals.store_seals import StoreSeals, proofs_of
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
-from onrecord.domain.encryption.bodies import encrypted_header
+from onrecord.domain.encryption.bodies import NONCE_SIZE, encrypted_header
 from onrecord.domain.encryption.keys import data_key, subject_key
-from onrecord.domain.log import Append, Backend, Cursor, Log, RecordedEvent
+from onrecord.domain.log import Append, Backend, Cursor, Log, NewEvent, RecordedEvent
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.bench import ledger_memory
 from tests.bench.growth import fill
@@ -58,6 +58,8 @@ _PROOFS: Final = 100
 _TOGETHER: Final = {"each": 1, "together": _GROUP}
 """How many appends share a commit."""
 
+_ALONE: Final = "a nonce and AESGCM of `cryptography` alone"
+
 _ENCRYPTION: Final = Aim(3)
 """Microseconds an event."""
 _SEALS: Final = Aim(1.05)
@@ -80,24 +82,39 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
 
 
 def _encrypted_appends(workspace: Workspace, name: str, together: int) -> Iterator[Measure]:
+    """Append encrypted, in clear, and in clear with AES alone beside it: nothing encrypts for less."""
     clear = open_sqlite(workspace.path("clear.db"))
     encrypted = encrypted_log(workspace.path("encrypted"))
+    aes = AESGCM(os.urandom(32))
     what = f"an event of 1 KB, {together} to a commit"
-    sides = [_appending(log, f"{what}, {how}", together) for log, how in _sides(clear, encrypted)]
-    with_keys, without = take_turns(sides, Pace(_TURNS * workspace.scale.pace.rounds, 1))
+
+    def append_beside(appends: list[Append]) -> None:
+        _encrypt_alone(aes, [event for append in appends for event in append.events])
+        clear.append(appends)
+
+    sides = (
+        _appending(encrypted, encrypted.append, f"{what}, encrypted", together),
+        _appending(clear, append_beside, f"{what}, in clear and {_ALONE}", together),
+        _appending(clear, clear.append, f"{what}, in clear", together),
+    )
+    with_keys, with_aes, without = take_turns(sides, Pace(_TURNS * workspace.scale.pace.rounds, 1))
     added = over(with_keys, without, f"what encryption adds to {what}")
+    least = over(with_aes, without, f"what {_ALONE} adds to {what}")
     yield Measure(f"ledger.encryption.{name}", "us", added, aim=_ENCRYPTION)
+    yield Measure(f"ledger.encryption.{name}.least", "us", least)
     yield Measure(f"ledger.encryption.{name}.beside", "us", with_keys, without)
     encrypted.close()
     clear.close()
 
 
-def _sides(clear: Log, encrypted: Log) -> Iterator[tuple[Log, str]]:
-    yield encrypted, "encrypted"
-    yield clear, "in clear"
+def _encrypt_alone(aes: AESGCM, events: Sequence[NewEvent]) -> None:
+    for event in events:
+        aes.encrypt(os.urandom(NONCE_SIZE), event.body, event.header)
 
 
-def _appending(log: Log, what: str, together: int) -> Contender:
+def _appending(
+    log: Log, append: Callable[[list[Append]], object], what: str, together: int
+) -> Contender:
     """Append to conversations that have begun, so that their keys are there."""
     ids = [uuid4() for _ in range(_CONVERSATIONS)]
     log.append([appending(each, prompt()) for each in ids])
@@ -105,7 +122,7 @@ def _appending(log: Log, what: str, together: int) -> Contender:
     def prepare(_: int) -> Work:
         appends = list(islice(_appends(ids), _GROUP))
         batches = [appends[at : at + together] for at in range(0, _GROUP, together)]
-        return lambda: [log.append(batch) for batch in batches]
+        return lambda: [append(batch) for batch in batches]
 
     return Contender(what, "", prepare, _of_each(_GROUP))
 
@@ -143,11 +160,11 @@ def _bodies(workspace: Workspace) -> Measure:
         ]
 
     def alone(_: int) -> Work:
-        return lambda: [aes.encrypt(os.urandom(12), event.body, event.header) for event in events]
+        return lambda: _encrypt_alone(aes, events)
 
     sides = (
         Contender("header and body of an event of 1 KB", "", ours, _of_each(_GROUP)),
-        Contender("AESGCM of `cryptography` and a nonce alone", "", alone, _of_each(_GROUP)),
+        Contender(_ALONE, "", alone, _of_each(_GROUP)),
     )
     shown, peer = take_turns(sides, workspace.scale.pace)
     return Measure("ledger.encryption.body", "us", shown, peer)

@@ -14,7 +14,13 @@ from onrecord.adapters.upkeep.verified import Verified
 from onrecord.adapters.upkeep.verifying import verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event
-from onrecord.domain.inventory import Moment, StoredBlob, StoredChunk, StoredHead
+from onrecord.domain.inventory import (
+    Moment,
+    StoredBlob,
+    StoredChunk,
+    StoredHead,
+    commitment_of,
+)
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.domain.request_template import Template
 from onrecord.domain.seals.merkle import EMPTY, Root
@@ -75,6 +81,15 @@ def test_what_is_recorded_event_by_event_holds(backend: Backend) -> None:
         (verdict,) = backend.append([appending(conversation, event)])
         assert isinstance(verdict, Recorded)
     assert counts(verify_log(backend)) == (len(told), 0, 1)
+
+
+def test_what_commits_to_events_is_read_as_it_stands_in_the_log(backend: Backend) -> None:
+    backend.append([appending(uuid4(), started("a"), prompt("one"), prompt("two"), answer())])
+    inventory = backend.inventory()
+    (shard,) = (last.shard for last in backend.cursors() if last.position)
+    logged = [commitment_of(each.event) for each in inventory.log(shard, 1, 2)]
+    assert inventory.commitments(shard, 1, 2) == logged
+    assert [each.position for each in logged] == [2, 3]
 
 
 def test_what_is_recorded_at_once_holds(backend: Backend) -> None:
