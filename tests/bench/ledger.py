@@ -25,8 +25,7 @@ from onrecord.adapters.seals.proofs import LogProofs
 from onrecord.adapters.seals.store_seals import StoreSeals, proofs_of
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
-from onrecord.domain.encryption.bodies import NONCE_SIZE, encrypted_header
-from onrecord.domain.encryption.keys import data_key, subject_key
+from onrecord.domain.encryption.bodies import NONCE_SIZE
 from onrecord.domain.log import Append, Backend, Cursor, Log, NewEvent, RecordedEvent
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.bench import ledger_memory
@@ -45,7 +44,7 @@ from tests.bench.measure import (
 )
 from tests.bench.payload import prompt
 from tests.bench.workspace import Workspace
-from tests.factories import TENANT, appending, drafted
+from tests.factories import TENANT, appending
 
 _GROUP: Final = 50
 """Events of one timed operation."""
@@ -74,7 +73,7 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
     workspace.say("ledger: appends with encryption beside appends without")
     for name, together in _TOGETHER.items():
         yield from _encrypted_appends(workspace, name, together)
-    yield _bodies(workspace)
+    yield from _encrypting(workspace)
     workspace.say("ledger: appends with seals beside appends without")
     yield from _sealed_appends(workspace)
     yield from _sealed(workspace)
@@ -147,27 +146,29 @@ def encrypted_log(folder: Path) -> EncryptedLog:
     )
 
 
-def _bodies(workspace: Workspace) -> Measure:
-    """Measure the header and the body of an event as they are encrypted, beside AES alone."""
-    key = data_key([subject_key(os.urandom(32))])
-    cipher, aes = BodyCipher(key), AESGCM(key.body)
-    events = [drafted(prompt(), uuid4()) for _ in range(_GROUP)]
+def _encrypting(workspace: Workspace) -> Iterator[Measure]:
+    """Encrypt appends that go nowhere, beside AES alone: no disk is in these figures."""
+    log, aes = encrypted_log(workspace.path("encrypted")), AESGCM(os.urandom(32))
+    ids = [uuid4() for _ in range(_CONVERSATIONS)]
+    log.append([appending(each, prompt()) for each in ids])
+    appends = list(islice(_appends(ids), _GROUP))
+    events = [event for append in appends for event in append.events]
 
     def ours(_: int) -> Work:
-        return lambda: [
-            cipher.encrypted(encrypted_header(event.header, cipher.name), event.body)
-            for event in events
-        ]
+        batch: dict[UUID, BodyCipher] = {}
+        return lambda: [log.encrypted(append, batch) for append in appends]
 
     def alone(_: int) -> Work:
         return lambda: _encrypt_alone(aes, events)
 
     sides = (
-        Contender("header and body of an event of 1 KB", "", ours, _of_each(_GROUP)),
+        Contender("an append of an event of 1 KB, encrypted in memory", "", ours, _of_each(_GROUP)),
         Contender(_ALONE, "", alone, _of_each(_GROUP)),
     )
     shown, peer = take_turns(sides, workspace.scale.pace)
-    return Measure("ledger.encryption.body", "us", shown, peer)
+    yield Measure("ledger.encryption.memory", "us", shown, aim=_ENCRYPTION)
+    yield Measure("ledger.encryption.memory.beside", "us", shown, peer)
+    log.close()
 
 
 def _sealed_appends(workspace: Workspace) -> Iterator[Measure]:

@@ -83,7 +83,11 @@ def test_encryption_seals_proofs_and_evidence_have_their_lines(
 ) -> None:
     monkeypatch.setattr(ledger, "_GROUP", 2)
     lines = lines_of(["ledger"], capsys)
-    for name in ("encryption.each.beside", "encryption.together.beside", "encryption.body"):
+    for name in (
+        "encryption.each.beside",
+        "encryption.together.beside",
+        "encryption.memory.beside",
+    ):
         assert lines[f"ledger.{name}"]["peer"]["median"] > 0
     assert lines["ledger.encryption.together"]["aim"] == "at most 3"
     assert lines["ledger.seals"]["aim"] == "at most 1.05"
