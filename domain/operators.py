@@ -14,6 +14,8 @@ retention class of a tenant, a conversation or a label: `RetentionSet`, each tim
 
 What people read is told in a stream a day: `AccessRead` each time, and `AccessCounted` how often
 programs did in a minute. Who it was stands in the header, as a digest whose name may be forgotten.
+
+Where the conversations of another log were recorded anew in this one, `LogMoved` binds both.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -261,12 +263,35 @@ class AccessCounted(Value):
     at: Moment
 
 
+class LogMoved(Value):
+    """What a tenant's conversations were in another log, when they had all been recorded here.
+
+    `origin` is the id of that log, `incarnation` its incarnation, and `root` (in hex) its tree over the first
+    `size` events of a `shard`. `events` of them are here again, and `pairs` (in hex) is the tree over both leaves
+    of each, in the order of the other log. `left` conversations are not here. `checkpoint` is the last
+    signed one of that shard, as a note, and `actor` who moved them, by name.
+    """
+
+    tenant: UUID
+    origin: UUID
+    incarnation: UUID
+    shard: Ordinal
+    size: Ordinal
+    root: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    events: Ordinal
+    pairs: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    left: Ordinal = 0
+    checkpoint: str | None = None
+    actor: str
+    at: Moment
+
+
 ErasureFact = ErasureIntended | ErasureCompleted | ErasureRefused | SubjectKeyDestroyed
 KeyFact = KeyIssued | KeyUsed | KeyRevoked
 HoldFact = HoldPlaced | HoldLifted
 RetentionFact = RetentionSet | RetentionCleared
 AccessFact = AccessRead | AccessCounted
-OperatorsFact = ErasureFact | KeyFact | HoldFact | RetentionFact | AccessFact
+OperatorsFact = ErasureFact | KeyFact | HoldFact | RetentionFact | AccessFact | LogMoved
 
 INTENDED: Final = "erasure.intended"
 COMPLETED: Final = "erasure.completed"
@@ -281,6 +306,7 @@ RETAINED: Final = "retention.set"
 CLEARED: Final = "retention.cleared"
 READ: Final = "access.read"
 COUNTED: Final = "access.counted"
+MOVED: Final = "log.moved"
 SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     INTENDED: ErasureIntended,
     COMPLETED: ErasureCompleted,
@@ -295,6 +321,7 @@ SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     CLEARED: RetentionCleared,
     READ: AccessRead,
     COUNTED: AccessCounted,
+    MOVED: LogMoved,
 }
 """Stored name to shape, in schema version 1. A name is for ever."""
 

@@ -7,7 +7,7 @@ import json
 import re
 import struct
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, get_args
 from uuid import UUID, uuid5
@@ -30,6 +30,7 @@ from onrecord.domain.marks.marked_ids import (
     erasure_id,
     hold_id,
     key_id,
+    move_id,
     operators_of,
 )
 from onrecord.domain.new_events import Stamp, draft
@@ -44,12 +45,15 @@ from onrecord.domain.request_template import (
     Template,
 )
 from onrecord.domain.seals.checkpoint import Checkpoint, key_name_of, log_id_of, parse_checkpoint
+from onrecord.domain.seals.merkle import Tree
+from onrecord.projections.verification.moves import pair_leaf
 
 PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="utf-8")
 Vector = dict[str, Any]
 KEYS: Vector = json.loads(PAGE.split("```json keys\n")[1].split("```")[0])
 SEALS: Vector = json.loads(PAGE.split("```json seals\n")[1].split("```")[0])
 HOLDS: Vector = json.loads(PAGE.split("```json holds\n")[1].split("```")[0])
+MOVES: Vector = json.loads(PAGE.split("```json moves\n")[1].split("```")[0])
 ACCESS: Vector = json.loads(PAGE.split("```json access\n")[1].split("```")[0])
 SUBJECTS: Vector = json.loads(PAGE.split("```json subjects\n")[1].split("```")[0])
 VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
@@ -302,6 +306,23 @@ def test_both_make_the_id_of_what_was_read_on_a_day_and_ours_its_bodies() -> Non
         body = bytes.fromhex(told["body_bytes"])
         fact = decode_fact(told["type"], 1, body)
         assert day_of(fact.at) == day
+        assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
+        assert encode_fact(fact) == body
+
+
+def test_both_make_the_id_the_tree_and_the_bodies_of_what_came_from_another_log() -> None:
+    tenant, origin = UUID(MOVES["tenant"]), UUID(MOVES["origin"])
+    name = b"onrecord move" + tenant.bytes + origin.bytes
+    assert MOVES["id"] == marked(b"ONRM", name) == str(move_id(tenant, origin))
+    sides = [[bytes.fromhex(leaf) for leaf in MOVES[side]] for side in ("old", "new")]
+    pairs = list(zip(*sides, strict=True))
+    first, second, third = (hashlib.sha256(b"\x00" + old + new).digest() for old, new in pairs)
+    left = hashlib.sha256(b"\x01" + first + second).digest()
+    ours = reduce(Tree.grown, (pair_leaf(old, new) for old, new in pairs), Tree())
+    assert MOVES["pairs"] == hashlib.sha256(b"\x01" + left + third).hexdigest() == ours.root().hex()
+    for told in MOVES["bodies"]:
+        body = bytes.fromhex(told["body_bytes"])
+        fact = decode_fact(told["type"], 1, body)
         assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
         assert encode_fact(fact) == body
 

@@ -122,6 +122,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         seal_commands.checkpoint,
         key_commands.kek,
         key_commands.rotate_keys,
+        evidence.move,
         transfer.export,
         transfer.import_,
         evidence.evidence,

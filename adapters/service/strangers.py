@@ -20,6 +20,7 @@ from onrecord.domain.marks.marked_ids import (
     erasure_id,
     hold_id,
     is_marked,
+    move_id,
     operators_of,
 )
 from onrecord.domain.operators import (
@@ -30,6 +31,7 @@ from onrecord.domain.operators import (
     AccessRead,
     ErasureIntended,
     HoldPlaced,
+    LogMoved,
     OperatorsFact,
     RetentionSet,
     SubjectKeyDestroyed,
@@ -121,6 +123,8 @@ def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
         case RetentionSet():
             of = fact.conversation_id, fact.label, fact.value
             return retention_id(call.backend.digest, fact.tenant, *of)
+        case LogMoved(tenant=tenant, origin=origin):
+            return move_id(tenant, origin)
         case _:
             return None
 

@@ -257,7 +257,7 @@ def _append(
             case Piece():
                 _store_blob(backend, tenant, conversation_id, line, lines)
             case RecordedEvent() | NewEvent():
-                new = _again(line) if isinstance(line, RecordedEvent) else line
+                new = again(line) if isinstance(line, RecordedEvent) else line
                 batch.append(new)
                 size += len(new.body)
             case Beginning():
@@ -280,7 +280,7 @@ def _commit(backend: Backend, request: Append) -> int:
     return done_of(request, result).last
 
 
-def _again(recorded: RecordedEvent) -> NewEvent:
+def again(recorded: RecordedEvent) -> NewEvent:
     """Return a recorded event as one that a log does not have yet, byte for byte."""
     event = recorded.event()
     if isinstance(event, Erased) or recorded.salt is None or recorded.body is None:

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 StreamKind: TypeAlias = Literal[
-    "erasure", "destroyed key", "key", "hold", "retention class", "access"
+    "erasure", "destroyed key", "key", "hold", "retention class", "access", "move"
 ]
 
 _MARK: Final = b"ONRC"
@@ -14,6 +14,7 @@ _DESTROYED_MARK: Final = b"ONRD"
 _ACCESS_MARK: Final = b"ONRA"
 _KEY_MARK: Final = b"ONRK"
 _HOLD_MARK: Final = b"ONRH"
+_MOVE_MARK: Final = b"ONRM"
 RETENTION_MARK: Final = b"ONRT"
 _KINDS: Final[Mapping[int, StreamKind]] = {
     int.from_bytes(_MARK): "erasure",
@@ -22,6 +23,7 @@ _KINDS: Final[Mapping[int, StreamKind]] = {
     int.from_bytes(_HOLD_MARK): "hold",
     int.from_bytes(RETENTION_MARK): "retention class",
     int.from_bytes(_ACCESS_MARK): "access",
+    int.from_bytes(_MOVE_MARK): "move",
 }
 _MARKED_VERSION: Final = 8
 """Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
@@ -70,6 +72,11 @@ def access_id(tenant: UUID, day: int) -> UUID:
     return marked(b"onrecord access" + tenant.bytes + day.to_bytes(8), _ACCESS_MARK)
 
 
+def move_id(tenant: UUID, origin: UUID) -> UUID:
+    """Return the id of the stream that tells what of a tenant came from another log, by the id of that."""
+    return marked(b"onrecord move" + tenant.bytes + origin.bytes, _MOVE_MARK)
+
+
 def is_marked(id_: UUID) -> bool:
     """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
     # Of each request that is appended: its first 32 bits, and the 4 that say its version.
@@ -105,6 +112,11 @@ def is_access(id_: UUID) -> bool:
 def is_destroyed_key(id_: UUID) -> bool:
     """Return whether an id is of the stream that says that a subject's key is destroyed."""
     return is_marked(id_) and stream_kind(id_) == "destroyed key"
+
+
+def is_move(id_: UUID) -> bool:
+    """Return whether an id is of the stream that tells what came from another log."""
+    return is_marked(id_) and stream_kind(id_) == "move"
 
 
 def is_erasure(id_: UUID) -> bool:

@@ -23,6 +23,7 @@ from onrecord.domain.marks.marked_ids import (
     is_access,
     is_destroyed_key,
     is_hold,
+    is_move,
     is_retention,
     stream_kind,
 )
@@ -32,6 +33,7 @@ from onrecord.projections.history.erasure_records import ErasureEntry, must_be_a
 from onrecord.projections.history.key_records import must_be_in_order
 from onrecord.projections.retention.hold_records import hold_entry
 from onrecord.projections.retention.retention_records import retention_entry
+from onrecord.projections.verification.moves import must_be_moves
 from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 
 Address: TypeAlias = Callable[[Blob], Blob | KeyedBlob]
@@ -139,7 +141,7 @@ def erasure_faults(
 def operators_faults(
     head: StoredHead, events: Iterable[RecordedEvent], digest: Digest
 ) -> Iterator[Fault]:
-    """Yield where a stream of operators is not that of a key, a hold, a retention class, a destroyed key or what was read."""
+    """Yield where a stream of operators is not that of a key, a hold, a retention class, a destroyed key, a move or what was read."""
     what = stream_kind(head.conversation_id)
     try:
         if is_hold(head.conversation_id):
@@ -153,6 +155,8 @@ def operators_faults(
         elif is_access(head.conversation_id):
             for event in events:
                 access_fact(event, head.tenant)
+        elif is_move(head.conversation_id):
+            must_be_moves(events, head.tenant)
         else:
             must_be_in_order(events, head.tenant, digest)
     except CorruptRecord as error:

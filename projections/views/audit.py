@@ -36,6 +36,7 @@ from onrecord.domain.operators import (
     KeyIssued,
     KeyRevoked,
     KeyUsed,
+    LogMoved,
     OperatorsFact,
     RetentionClass,
     RetentionCleared,
@@ -378,9 +379,10 @@ def _deed(fact: OperatorsFact | None) -> Row | None:
             | KeyRevoked()
             | AccessRead()
             | AccessCounted()
+            | LogMoved()
             | None
         ):
-            return None  # `onrecord keys` and `onrecord access` show what these say.
+            return None  # `onrecord keys`, `access` and `move` show what these say.
         case _:
             assert_never(fact)
 

@@ -23,7 +23,7 @@ from tests.adapters.cli.test_cli_controls import names_of_commands
 SHOW_NOTHING = {
     *("approve", "bpmn", "capabilities", "check-request", "checkpoint", "compact", "demo", "deny"),
     *("edit-message", "erase", "expire", "forget", "forget-actor", "fork", "holds", "import"),
-    *("kek", "keys", "migrate", "parked", "pause", "proof", "rebuild", "redact", "resume"),
+    *("kek", "keys", "migrate", "move", "parked", "pause", "proof", "rebuild", "redact", "resume"),
     *("retention", "retract-answer", "retry", "rotate-keys", "seal", "seal-key", "serve"),
     *("sweep", "verify", "views", "worker"),
 }

@@ -94,6 +94,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "seal": [()],
     "kek": [("kek",), (NASTY,)],
     "rotate-keys": [()],
+    "move": [("--into", f"sqlite:///{NASTY}", "--dry-run"), ("--into", NASTY)],
     "checkpoint": [(), ("--at", "1")],
     "export": [(NASTY, "-o", f"out {NASTY}".replace("/", "")), (NASTY, "-o", f"no/{NASTY}")],
     "evidence": [(NASTY, "--out", "out", "--seal"), (NASTY, "--out", "out", "--seals", NASTY)],

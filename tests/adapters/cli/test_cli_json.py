@@ -88,6 +88,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     request = next(str(event["version"]) for event in shown if event["type"] == "request.sent")
     issued = run("keys", "issue", "gateway", "--json", "--url", copy)
     sealed, ann = sealing(folder, url), encrypted(folder)
+    plain = f"sqlite:///{folder / 'plain.db'}"
+    moving = ("move", "--into", ann["ONRECORD_URL"], "--json", "--url", plain)
+    with onrecord.connect(plain) as store:
+        store.conversation("plain").user("Hello")
     with onrecord.connect(url, actor="ana") as store:
         store.retention.place_hold(matter="Smith v. Example", reason="claim")
         store.retention.set_class("six-months", rule="EU AI Act 19(1)")
@@ -117,6 +121,8 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "checkpoint": run("checkpoint", "--json", "--url", url, **sealed),
         "kek FILE": run("kek", str(folder / "new.kek"), "--json"),
         "rotate-keys": run("rotate-keys", "--json", **ann),
+        "move --into URL": run(*moving, **ann),
+        "move --into URL --verify": run(*moving, "--verify", **ann),
         "holds list": run("holds", "list", "--json", "--url", url),
         "access": run("access", "--json", "--url", copy),
         "retention clear [KEY]": run(

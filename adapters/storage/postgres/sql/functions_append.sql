@@ -491,7 +491,7 @@ BEGIN
             FOREACH added IN ARRAY asked.events LOOP
                 IF (added.type IN ('erasure.intended', 'erasure.completed', 'erasure.refused', 'subject_key.destroyed',
                     'key.issued', 'key.revoked', 'key.used', 'hold.placed', 'hold.lifted', 'retention.set',
-                    'retention.cleared', 'access.read', 'access.counted'))
+                    'retention.cleared', 'access.read', 'access.counted', 'log.moved'))
                     <> is_operators
                 THEN
                     RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the event is kept for operators';

@@ -43,7 +43,7 @@ RETURN (
 
 -- Whether an id is of the operators' streams: of their tenant, or of one of them. It begins with the
 -- bytes of ONRC, or of ONRA for what was read, ONRD for a key of a subject, ONRK for a key of the service, ONRH for a
--- hold, ONRT for a retention class, and is a UUID of version 8; no tenant and no conversation has such an id.
+-- hold, ONRM for what came from another log, ONRT for a retention class, and is a UUID of version 8; no tenant and no conversation has such an id.
 CREATE OR REPLACE FUNCTION {log}.is_marked(id uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE -- not STRICT: what is, PostgreSQL may not inline
 RETURN (id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ffff-ffff-ffffffffffff'
@@ -51,6 +51,7 @@ RETURN (id >= '4f4e5241-0000-0000-0000-000000000000' AND id <= '4f4e5241-ffff-ff
         OR id >= '4f4e5244-0000-0000-0000-000000000000' AND id <= '4f4e5244-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5248-0000-0000-0000-000000000000' AND id <= '4f4e5248-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e524b-0000-0000-0000-000000000000' AND id <= '4f4e524b-ffff-ffff-ffff-ffffffffffff'
+        OR id >= '4f4e524d-0000-0000-0000-000000000000' AND id <= '4f4e524d-ffff-ffff-ffff-ffffffffffff'
         OR id >= '4f4e5254-0000-0000-0000-000000000000' AND id <= '4f4e5254-ffff-ffff-ffff-ffffffffffff')
     AND get_byte(uuid_send(id), 6) >> 4 = 8;
 

@@ -1,0 +1,73 @@
+"""What was moved from one log into another, as people and programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from onrecord.adapters.terminal import output
+from onrecord.domain.errors import counted
+from onrecord.domain.header import timestamp
+
+if TYPE_CHECKING:
+    from onrecord.adapters.transfer.moving import TenantMove
+    from onrecord.domain.operators import LogMoved
+
+_SHOWN: Final = 20
+_NOTHING: Final = dict.fromkeys(
+    ("log", "incarnation", "shard", "size", "root", "pairs", "moved_at")
+)
+
+
+def write_moved(found: Iterable[TenantMove], *, as_json: bool) -> None:
+    """Write what of each tenant was moved, or would be; on standard error what is left out and why."""
+    for of in found:
+        conversations, bound = len(of.conversations), of.bound
+        if as_json:
+            left = [{"conversation": str(id_), "why": why} for id_, why in of.left.items()]
+            counts = {"events": of.events, "recorded": of.recorded, "left": left}
+            document = {"tenant": str(of.tenant), "conversations": conversations, **counts}
+            output.json_line(document | (_NOTHING if bound is None else _binding(bound)))
+        elif output.is_drawn():
+            output.sentence(
+                f"{counted(conversations, 'conversation')} of the tenant {of.tenant}, "
+                f"{counted(of.events, 'event')}: {of.recorded:,} new."
+            )
+        else:
+            output.plain(of.tenant, conversations, of.events, of.recorded, len(of.left))
+        if not as_json:
+            _write_left(of)
+
+
+def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
+    """Write what binds two logs, where it was checked with both."""
+    for fact in facts:
+        if as_json:
+            counts = {"tenant": str(fact.tenant), "events": fact.events}
+            output.json_line(counts | _binding(fact))
+        elif output.is_drawn():
+            output.sentence(
+                f"{counted(fact.events, 'event')} of the tenant {fact.tenant}, moved at "
+                f"{timestamp(fact.at)}: the same in both logs."
+            )
+        else:
+            output.plain(fact.tenant, fact.events, fact.pairs, timestamp(fact.at))
+
+
+def _write_left(of: TenantMove) -> None:
+    for id_, why in list(of.left.items())[:_SHOWN]:
+        output.note(f"{id_} is left out: {why}")
+    if (more := len(of.left) - _SHOWN) > 0:
+        output.note(f"and {more:,} more: --json lists all")
+
+
+def _binding(fact: LogMoved) -> dict[str, object]:
+    return {
+        "log": str(fact.origin),
+        "incarnation": str(fact.incarnation),
+        "shard": fact.shard,
+        "size": fact.size,
+        "root": fact.root,
+        "pairs": fact.pairs,
+        "moved_at": timestamp(fact.at),
+    }

@@ -1,0 +1,178 @@
+"""The conversations of a log that are moved into another one: which are, and which are left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+from uuid import UUID
+
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.streams.lineage import Lineages, beginning_of, is_forgotten
+from onrecord.domain import jsontext
+from onrecord.domain.actors import name_of
+from onrecord.domain.encoding import Erased
+from onrecord.domain.encryption.subjects import subjects_of
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.events import ConversationStarted
+from onrecord.domain.log import Backend, RecordedEvent
+
+FORGOTTEN: Final = "it was forgotten"
+APPLICATION: Final = "it is an aggregate of an application of eventsourcing"
+ORIGIN_LEFT: Final = "it is a fork of one that is left out"
+
+
+@dataclass(slots=True)
+class MovedConversation:
+    """A conversation of the old log; `present` is the version that it has in the new one.
+
+    `left` says why it is left out. `owners` may have the bytes of its documents. `subjects` are those that
+    are named for it. `is_erased`: it was forgotten in the old log, and its events say nothing.
+    """
+
+    tenant: UUID
+    present: int
+    left: str | None
+    owners: tuple[UUID, ...]
+    subjects: tuple[str, ...] = ()
+    is_erased: bool = False
+
+
+class MovedConversations:
+    """Decides for each conversation, by its beginning, whether it is moved."""
+
+    def __init__(
+        self,
+        source: Backend,
+        destination: EncryptedLog | None,
+        subjects: Mapping[tuple[UUID, str], tuple[str, ...]],
+    ) -> None:
+        """Look at both logs; `subjects` are named by tenant and key. Without a new log nothing is there yet."""
+        self._source = source
+        self._destination = destination
+        self._subjects = subjects
+        self.known = dict[UUID, MovedConversation]()
+
+    def of(self, event: RecordedEvent) -> MovedConversation:
+        """Return the conversation of an event."""
+        known = self.known.get(event.conversation_id)
+        if known is None:
+            known = self._look(event)
+            self.known[event.conversation_id] = known
+        return known
+
+    def _look(self, first: RecordedEvent) -> MovedConversation:
+        id_, tenant = first.conversation_id, first.client_header().tenant
+        present = 0 if self._destination is None else self._destination.head(id_).version
+        if first.type != "conversation.started":
+            return MovedConversation(tenant, present, APPLICATION, ())
+        begun = first.event()
+        if isinstance(begun, Erased):
+            left = None if present else FORGOTTEN
+            return MovedConversation(tenant, present, left, (id_,), is_erased=True)
+        origin = beginning_of(self._source, id_).origin
+        if origin is not None and not self._is_moved(origin):
+            return MovedConversation(tenant, present, None if present else ORIGIN_LEFT, (id_,))
+        key = begun.key if isinstance(begun, ConversationStarted) else None
+        subjects = () if key is None else self._subjects.get((tenant, key), ())
+        owners = (id_,) if origin is None else self._owners(id_)
+        return MovedConversation(tenant, present, None, owners, subjects)
+
+    def _is_moved(self, conversation_id: UUID) -> bool:
+        known = self.known.get(conversation_id)
+        return known is not None and known.left is None
+
+    def _owners(self, conversation_id: UUID) -> tuple[UUID, ...]:
+        lineage = Lineages(self._source, conversation_id).whole(
+            self._source.head(conversation_id).version
+        )
+        return tuple(dict.fromkeys(each.conversation_id for each in reversed(lineage)))
+
+    def must_not_be_forgotten(self, conversation_id: UUID) -> None:
+        """Raise InvalidInput where a conversation that is moved was forgotten in the old log alone."""
+        known = self.known.get(conversation_id)
+        if known is None or known.left is not None or self._destination is None:
+            return
+        if is_forgotten(self._source, conversation_id) and not is_forgotten(
+            self._destination.stored, conversation_id
+        ):
+            raise InvalidInput(
+                f"the conversation {conversation_id} was forgotten in the old log after it was moved: "
+                "forget it in the new one too, and move again"
+            )
+
+
+class MovedActors:
+    """Who acted, by the keyed digests of two logs."""
+
+    def __init__(self, source: Backend, destination: Backend) -> None:
+        """Ask the directories of both."""
+        self._source = source
+        self._destination = destination
+        self._known = dict[tuple[UUID, str], str]()
+
+    def moved(self, tenant: UUID, digest: str) -> str:
+        """Return the digest that an actor has in the new log, which then keeps the name.
+
+        One whose name the old log has not, or has no more, stays as it is.
+        """
+        known = self._known.get((tenant, digest))
+        if known is None:
+            known = self._moved(tenant, digest)
+            self._known[tenant, digest] = known
+        return known
+
+    def _moved(self, tenant: UUID, digest: str) -> str:
+        name = name_of(self._source.actors(), tenant, digest)
+        if name is None:
+            return digest
+        new = self._destination.digest(name)
+        self._destination.actors().keep(tenant, new, name)
+        return new.hex()
+
+    def is_same(self, tenant: UUID, old: str, new: str) -> bool:
+        """Whether two digests are of one actor; so it is, too, where neither log has the name any more."""
+        if self._known.get((tenant, old)) == new:
+            return True
+        named = (
+            name_of(self._source.actors(), tenant, old),
+            name_of(self._destination.actors(), tenant, new),
+        )
+        names = [name for name in named if name is not None]
+        return all(
+            self._source.digest(name).hex() == old and self._destination.digest(name).hex() == new
+            for name in names
+        )
+
+
+def subjects_in(
+    file: Path, source: Backend, tenant: UUID
+) -> dict[tuple[UUID, str], tuple[str, ...]]:
+    """Return whom the conversations of a tenant are about, as lines of JSON say: `key` and `subjects`.
+
+    InvalidInput at the first line that does not say so, or whose key no conversation of the old log has.
+    """
+    found = dict[tuple[UUID, str], tuple[str, ...]]()
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        if line.strip():
+            try:
+                key, names = _subjects_of(line)
+                subjects_of(tenant, tenant, names)
+            except (CorruptRecord, InvalidInput, KeyError, TypeError, ValueError):
+                raise InvalidInput(
+                    f'line {number} of {file} is not as {{"key": "support/4711", "subjects": ["ann"]}}'
+                ) from None
+            if source.find(tenant, key) is None:
+                raise InvalidInput(f"line {number} of {file}: no conversation has that key")
+            found[tenant, key] = names
+    return found
+
+
+def _subjects_of(line: bytes) -> tuple[str, tuple[str, ...]]:
+    members = jsontext.read_object(line)
+    key, names = members["key"], members["subjects"]
+    if not isinstance(key, str) or not isinstance(names, list) or len(members) > 2 or not names:
+        raise ValueError
+    return key, tuple(text_given("a subject", name) for name in cast("list[object]", names))

@@ -1,0 +1,275 @@
+"""A log in clear that is moved into an encrypted one: planned, done and bound, and checked with both."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.encryption.encrypted_log import LOCKED, EncryptedLog
+from onrecord.adapters.recording.actor_names import ActorNames
+from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
+from onrecord.adapters.seals.trust import NO_SEALS, Seals
+from onrecord.adapters.storage.append import let_log_know
+from onrecord.adapters.streams.stream import done_of
+from onrecord.adapters.transfer.importing import Progress, unheeded
+from onrecord.adapters.transfer.moving import NO_SUBJECTS, Mode, ShardWalk, Subjects, TenantMove
+from onrecord.adapters.upkeep.dispositions import RetentionClasses
+from onrecord.adapters.upkeep.holds import holds
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
+from onrecord.domain.header import SALT_SIZE
+from onrecord.domain.log import Append, Backend
+from onrecord.domain.marks.marked_ids import is_move, move_id, operators_of
+from onrecord.domain.new_events import Stamp, draft_fact
+from onrecord.domain.operators import LogMoved, retention_id
+from onrecord.domain.seals.checkpoint import log_id_of, parse_checkpoint
+from onrecord.domain.seals.notes import parse_note
+from onrecord.projections.verification.moves import moves_of
+
+_FIRST_MOVE: Final = UUID(bytes=b"ONRM" + bytes(12))
+_LAST_MOVE: Final = UUID(bytes=b"ONRM" + b"\xff" * 12)
+_PAGE: Final = 100
+
+
+def plan(
+    source: Backend,
+    destination: Backend | None,
+    *,
+    tenant: UUID | None = None,
+    subjects: Subjects = NO_SUBJECTS,
+    progress: Progress = unheeded,
+) -> list[TenantMove]:
+    """Return what would be moved, of all tenants or of one; nothing is recorded.
+
+    `destination` is None where there is no new log yet.
+    """
+    new = None if destination is None else _encrypted(source, destination)
+    found: list[TenantMove] = []
+    for walk in _walks(source, new, "plan", tenant, subjects):
+        _advance(walk, source, progress)
+        found += walk.tenants.values()
+    return found
+
+
+def move(
+    source: Backend,
+    destination: Backend,
+    *,
+    actor: str,
+    tenant: UUID | None = None,
+    subjects: Subjects = NO_SUBJECTS,
+    seals: Seals = NO_SEALS,
+    progress: Progress = unheeded,
+) -> list[TenantMove]:
+    """Record all conversations of a log in clear in an encrypted one, and bind both, for each tenant.
+
+    It goes on until nothing new came to the old log. What is there already is compared, and not recorded
+    again: so it may be stopped anywhere and done again. `subjects` are those that conversations are about.
+    Holds in force and retention classes are set in the new log by who set them. A checkpoint of the old
+    log that `seals` have is kept with what binds. CorruptRecord at the first event that is damaged or not
+    the same in both; InvalidInput where a log cannot be moved, or where one was forgotten meanwhile.
+    """
+    new, found = _encrypted(source, destination), list[TenantMove]()
+    for walk in _walks(source, new, "move", tenant, subjects):
+        sealed = _sealed(source, seals, walk.shard)
+        if sealed is not None:
+            walk.advance(min(sealed.checkpoint.size, _end(source, walk.shard)), _unseen)
+            _must_be_sealed(walk, sealed.checkpoint.size, sealed.checkpoint.hash)
+        _advance(walk, source, progress)
+        walk.end()
+        for of in walk.tenants.values():
+            if of.events:
+                _carry(source, new, of.tenant)
+                _bind(source, new, walk, of, sealed, actor)
+        found += walk.tenants.values()
+    return found
+
+
+def check(
+    source: Backend,
+    destination: Backend,
+    *,
+    tenant: UUID | None = None,
+    progress: Progress = unheeded,
+) -> list[LogMoved]:
+    """Return what binds a new log to an old one, checked event by event with both and the keys.
+
+    CorruptRecord names the first event that is not the same, or says what else does not hold; InvalidInput
+    where nothing was moved from that log.
+    """
+    new, origin = _encrypted(source, destination), log_id_of(source.digest)
+    facts = [
+        fact for fact in moves_in(new) if fact.origin == origin and tenant in (None, fact.tenant)
+    ]
+    if not facts:
+        raise InvalidInput("the new log tells of no move from the old one: move it first")
+    for last in source.cursors():
+        of_shard = sorted((f for f in facts if f.shard == last.shard), key=lambda fact: fact.size)
+        left = [fact.tenant for fact in of_shard]
+        walk = ShardWalk(source, new, last, tenants=left, mode="check")
+        for fact in of_shard:
+            if fact.size > last.position:
+                raise CorruptRecord(
+                    f"shard {fact.shard} of the old log has {last.position} events, and had {fact.size} "
+                    "when it was moved"
+                )
+            if fact.checkpoint is not None:
+                sealed = parse_checkpoint(parse_note(fact.checkpoint.encode()).text)
+                if walk.tree.size <= sealed.size <= fact.size:
+                    walk.advance(sealed.size, _unseen)
+                    _must_be_sealed(walk, sealed.size, sealed.hash)
+            walk.advance(fact.size, _counting(progress, of_shard[-1].size))
+            _must_be_bound(walk, fact)
+            left.remove(fact.tenant)  # What came later to it may not be moved.
+    return facts
+
+
+def moves_in(log: Backend) -> list[LogMoved]:
+    """Return all moves that the operators' streams of a log tell of; the other logs are not needed."""
+    found: list[LogMoved] = []
+    after: UUID | None = _FIRST_MOVE
+    while after is not None:
+        with log.inventory().moment() as moment:
+            heads = moment.heads(after, _PAGE)
+        for head in heads:
+            if is_move(head.conversation_id):
+                found += moves_of(log.read(head.conversation_id), head.tenant)
+        is_last = len(heads) < _PAGE or heads[-1].conversation_id > _LAST_MOVE
+        after = None if is_last else heads[-1].conversation_id
+    return found
+
+
+def _encrypted(source: Backend, destination: Backend) -> EncryptedLog:
+    """Return the new log; raise where the two cannot be an old and a new one."""
+    if isinstance(source, EncryptedLog):
+        raise InvalidInput("the old log is encrypted already")
+    if log_id_of(source.digest) == log_id_of(destination.digest):
+        raise InvalidInput("the new log is the old one, or a copy of it: name another one")
+    if not isinstance(destination, EncryptedLog):
+        raise InvalidInput(
+            "the new log would be in clear: set ONRECORD_KEYS and ONRECORD_KEK, or keys and kek"
+        )
+    if destination.keys is None:
+        raise StorageUnavailable(LOCKED)
+    return destination
+
+
+def _walks(
+    source: Backend, new: EncryptedLog | None, mode: Mode, tenant: UUID | None, subjects: Subjects
+) -> Iterator[ShardWalk]:
+    chosen = None if tenant is None else (tenant,)
+    for last in source.cursors():
+        yield ShardWalk(source, new, last, tenants=chosen, subjects=subjects, mode=mode)
+
+
+def _advance(walk: ShardWalk, source: Backend, progress: Progress) -> None:
+    """Go on to the end of a shard, and then to what came meanwhile, until nothing did."""
+    while (end := _end(source, walk.shard)) > walk.tree.size:
+        walk.advance(end, _counting(progress, end))
+
+
+def _counting(progress: Progress, total: int) -> Callable[[int], None]:
+    return lambda done: progress(done, total)
+
+
+def _unseen(_done: int) -> None:
+    """Let progress pass."""
+
+
+def _end(source: Backend, shard: int) -> int:
+    return next(last.position for last in source.cursors() if last.shard == shard)
+
+
+def _sealed(source: Backend, seals: Seals, shard: int) -> SealedCheckpoint | None:
+    """Return the last checkpoint of a shard, from the first place that has one."""
+    log_id = log_id_of(source.digest)
+    each = (ShardSeals(place, log_id, shard, seals.trusted.keys).last() for place in seals.places)
+    return next((sealed for sealed in each if sealed is not None), None)
+
+
+def _must_be_sealed(walk: ShardWalk, size: int, root: bytes) -> None:
+    if walk.tree.size != size or walk.tree.root() != root:
+        raise CorruptRecord(
+            f"shard {walk.shard} of the old log is not what was sealed at {size} events: run "
+            "`onrecord verify --seals`"
+        )
+
+
+def _must_be_bound(walk: ShardWalk, fact: LogMoved) -> None:
+    if walk.tree.root().hex() != fact.root:
+        raise CorruptRecord(
+            f"shard {fact.shard} of the old log is not what was moved: the tree over its first "
+            f"{fact.size} events has another root"
+        )
+    of = walk.tenants.get(fact.tenant) or TenantMove(fact.tenant)
+    if (of.events, of.pairs.root().hex()) != (fact.events, fact.pairs):
+        raise CorruptRecord(
+            f"the events of the tenant {fact.tenant} say the same in both logs, and are not those that "
+            "were bound: the tree over both leaves has another root"
+        )
+
+
+def _bind(
+    source: Backend,
+    new: EncryptedLog,
+    walk: ShardWalk,
+    of: TenantMove,
+    sealed: SealedCheckpoint | None,
+    actor: str,
+) -> None:
+    """Record what was moved of a tenant, unless the last that was recorded says the same."""
+    tenant, origin = of.tenant, log_id_of(source.digest)
+    operators, stream = operators_of(tenant), move_id(tenant, origin)
+    known = moves_of(new.read(stream), operators)
+    pairs = of.pairs.root().hex()
+    if known and (known[-1].events, known[-1].pairs) == (of.events, pairs):
+        of.bound = known[-1]
+        return
+    of.bound = LogMoved(
+        tenant=tenant,
+        origin=origin,
+        incarnation=walk.incarnation,
+        shard=walk.shard,
+        size=walk.tree.size,
+        root=walk.tree.root().hex(),
+        events=of.events,
+        pairs=pairs,
+        left=len(of.left),
+        checkpoint=None if sealed is None else sealed.note.decode(),
+        actor=actor,
+        at=time.time_ns() // 1000,
+    )
+    of.is_new = True
+    names = ActorNames(new, tenant)
+    who = names.attribution(actor=actor)
+    names.keep(who)
+    let_log_know(new, tenant)
+    salt = secrets.token_bytes(SALT_SIZE)
+    stamp = Stamp(uuid7(), of.bound.at, salt, operators, stream, who.actor)
+    request = Append(operators, stream, (draft_fact(of.bound, stamp),), len(known))
+    (verdict,) = new.append([request])
+    done_of(request, verdict)
+
+
+def _carry(source: Backend, new: EncryptedLog, tenant: UUID) -> None:
+    """Set the holds in force and the retention classes of a tenant in the new log, once."""
+    from onrecord.adapters.storage.eventsourcing.operators import Operators
+
+    operators = Operators(new, tenant)
+    there = {
+        (hold.conversation_id, hold.placed.matter, hold.placed.reason)
+        for hold in holds(new, tenant, lifted=True)
+    }
+    for hold in list(holds(source, tenant)):
+        placed = hold.placed
+        if (hold.conversation_id, placed.matter, placed.reason) not in there:
+            operators.place_hold(hold.conversation_id, placed.matter, placed.actor, placed.reason)
+    for entry in list(RetentionClasses(source, tenant).all()):
+        fact = entry.fact
+        of = fact.conversation_id, fact.label, fact.value
+        if not new.head(retention_id(new.digest, tenant, *of)).version:
+            operators.set_retention(*of, fact.keep, fact.actor, fact.rule)
