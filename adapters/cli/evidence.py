@@ -287,6 +287,8 @@ def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> None:
     from onrecord.adapters.transfer.moved_conversations import subjects_in
 
     tenant, file, actor, dry_run = options
+    if not dry_run and settings().encryption.keys is None:
+        raise InvalidInput("the new log would be in clear: set ONRECORD_KEYS and ONRECORD_KEK")
     with ExitStack() as opening:
         source = backend_of(opening.enter_context(connect(old, keys="", kek="")))
         subjects = {} if file is None else subjects_in(file, source, tenant or NO_TENANT)
