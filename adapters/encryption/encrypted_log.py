@@ -25,6 +25,7 @@ from onrecord.domain.encryption.bodies import (
     is_unencrypted,
     key_name_in,
     keys_looked_for,
+    must_be_of,
 )
 from onrecord.domain.encryption.mark import Markable
 from onrecord.domain.encryption.wrapped import DestroyedKey
@@ -138,7 +139,10 @@ class EncryptedLog:
         return Append(append.tenant, append.conversation_id, tuple(events), append.expected_version)
 
     def readable(self, event: RecordedEvent) -> RecordedEvent:
-        """Return an event with its body as text; as one that was erased, where a key was destroyed."""
+        """Return an event with its body as text; as one that was erased, where a key was destroyed.
+
+        CorruptRecord where the body was changed, or header and body are those of another event.
+        """
         if event.body is None or (name := key_name_in(event.header)) is None:
             return event
         if self._is_opaque:
@@ -146,6 +150,7 @@ class EncryptedLog:
         cipher = self.ciphers().of(name)
         if isinstance(cipher, DestroyedKey):
             return event._replace(salt=None, body=None)
+        must_be_of(event.header, event.conversation_id, event.event_id)
         return RecordedEvent(*event[:-1], cipher.decrypted(event.header, event.body))
 
     def cipher(self, name: str) -> BodyCipher | None:

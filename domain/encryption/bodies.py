@@ -6,9 +6,11 @@ bytes, so the leaf covers header and ciphertext, and a log verifies without any 
 
 from __future__ import annotations
 
+from binascii import hexlify
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
+from uuid import UUID
 
 from onrecord.domain.encryption.keys import key_ids_of
 from onrecord.domain.errors import CorruptRecord
@@ -28,6 +30,9 @@ _CLEAR: Final = b'"codec":"%s",' % CODEC.encode()
 _UNDER_KEYS: Final = b'"codec":"%s",' % ENCRYPTED.encode()
 _BEFORE_KEY: Final = b'"format":%d,' % FORMAT
 _KEY: Final = b'"key":"'
+_CONVERSATION: Final = b'"conversation":"'
+_EVENT: Final = b'"event":"'
+_UUID_SIZE: Final = 36
 
 
 def parted(stored: bytes) -> tuple[bytes, bytes]:
@@ -71,6 +76,26 @@ def key_name_in(header: bytes) -> str | None:
         return None
     _, _, named = header.partition(_KEY)
     return named.partition(b'"')[0].decode("ascii", "replace")
+
+
+def must_be_of(header: bytes, conversation_id: UUID, event_id: UUID) -> None:
+    """Refuse a client header that is of another event: CorruptRecord.
+
+    A body is bound to its header, and not to the row that it stands in. Whoever may write to the database
+    could move both into another conversation, for its readers to read.
+    """
+    own = _in_header(conversation_id)
+    at = header.find(_CONVERSATION)
+    if header.startswith(own, at):
+        at = header.find(_EVENT, at) + len(_EVENT)
+        if header[at : at + _UUID_SIZE].replace(b"-", b"") == hexlify(event_id.bytes):
+            return
+    raise CorruptRecord("an event stands in the place of another one: run `onrecord verify`")
+
+
+@lru_cache(1_000)
+def _in_header(conversation_id: UUID) -> bytes:
+    return b'%s%s"' % (_CONVERSATION, str(conversation_id).encode("ascii"))
 
 
 def keys_looked_for(header: bytes) -> tuple[str, ...]:
