@@ -25,7 +25,7 @@ from onrecord.errors import InvalidExport, InvalidInput, OnrecordError, StorageU
 from onrecord.eventsourcing import save_together
 from tests import postgres_server as postgres
 from tests.adapters.storage.eventsourcing.refunds import Refund, Refunds, environment
-from tests.adapters.transfer.bundles import check, sealed_store
+from tests.adapters.transfer.bundles import check, flipped, flipped_under_a_new_end, sealed_store
 from tests.adapters.transfer.bundles import talk as told
 from tests.contract.http_places import KEY, HttpPlace, server
 from tests.factories import TENANT, appending, drafted, prompt, started
@@ -271,13 +271,17 @@ def test_subjects_are_named_where_the_log_is(url: str) -> None:
     place.remove()
 
 
-def test_its_evidence_holds_and_has_no_text(store: Store, tmp_path: Path) -> None:
+def test_its_evidence_holds_and_has_no_text_and_no_bit_of_it_can_be_changed(
+    store: Store, tmp_path: Path
+) -> None:
     sealed = sealed_store(backend_of(store), tmp_path)
     told(sealed)
     data = sealed.evidence(Scope(TENANT))
     counts = check(data, sealed.vkey).counts
     assert (counts["encrypted"], counts["erased"]) == (counts["events"] - 2, 2)
     assert b"Where is it?" not in data
+    flipped(data, sealed.vkey, 1_000)
+    flipped_under_a_new_end(data, sealed.vkey, 300)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

@@ -3,11 +3,15 @@
 import hashlib
 import io
 import json
+import random
+from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 import onrecord_verify
 from onrecord.adapters.recording.spool import Spool
@@ -29,6 +33,8 @@ DOCUMENT = b"%PDF the waybill"
 BODY = b'{"messages":["Where is it?"],"more":%PDF the waybill}'
 
 Line = dict[str, Any]
+
+_IN_HEX = ("conversation", "digest", "leaf", "proof", "salt")
 
 
 @dataclass
@@ -123,6 +129,36 @@ def ended(lines: list[bytes]) -> bytes:
     return written + _written({"onrecord": "end", "lines": len(lines), "sha256": sha256})
 
 
+def flipped(data: bytes, key: str, count: int) -> None:
+    """Change one bit of a bundle at a time, random ones: each is noticed."""
+    chance, bundle = random.Random(19), bytearray(data)
+    for _ in range(count):
+        place, bit = chance.randrange(len(bundle)), 1 << chance.randrange(8)
+        bundle[place] ^= bit
+        with pytest.raises(onrecord_verify.NotProved):
+            check(bytes(bundle), key)
+        bundle[place] ^= bit
+    check(bytes(bundle), key)
+
+
+def flipped_under_a_new_end(data: bytes, key: str, count: int) -> None:
+    """Change one bit of the lines with proofs or keys, and make the end fit: each is noticed.
+
+    Whoever changes a bit computes the end anew: only what means the same bytes is as good.
+    """
+    lines = data.splitlines(keepends=True)
+    places = [at for at, line in enumerate(lines) if b'"proof":' in line or b'"key":' in line]
+    chance = random.Random(19)
+    for _ in range(count):
+        at = chance.choice(places)
+        line = bytearray(lines[at])
+        line[chance.randrange(len(line) - 1)] ^= 1 << chance.randrange(8)
+        if _meaning(bytes(line)) == _meaning(lines[at]):
+            continue
+        with pytest.raises(onrecord_verify.NotProved, match=r"line [0-9]+: "):
+            check(ended([*lines[:at], bytes(line), *lines[at + 1 : -1]]), key)
+
+
 def changed(data: bytes, where: Callable[[Line], bool], change: Callable[[Line], Line]) -> bytes:
     """The bundle with the first line that fits changed, and an end that fits again."""
     lines = lines_of(data)
@@ -141,6 +177,17 @@ def rehashed(line: Line, **members: Any) -> Line:
     header = recorded_header(line["header"].encode(), *place)
     line["leaf"] = leaf(header, bytes.fromhex(line["digest"])).hex()
     return line
+
+
+def _meaning(line: bytes) -> object:
+    """What a line says: digits in hex of either case, and base64 that ends in other unused bits, say the same."""
+    try:
+        members = json.loads(line)
+        body = b64decode(members.pop("body_base64", ""), validate=True)
+    except ValueError:
+        return None
+    in_hex = {name: json.dumps(members.pop(name, None)).lower() for name in _IN_HEX}
+    return members, body, in_hex
 
 
 def _written(line: Line) -> bytes:
