@@ -6,7 +6,7 @@ import base64
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -18,9 +18,12 @@ import onrecord
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.store import backend_of, tenancy_of
+from onrecord.adapters.transfer.evidence import Scope
+from onrecord.adapters.transfer.export import export
 from onrecord.domain import events, items
 from onrecord.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.log import Recorded
+from tests.adapters.transfer.bundles import Sealed
 from tests.adapters.wire.spooled_events import FULL
 from tests.contract.places import prepared
 from tests.factories import TENANT, appending, prompt
@@ -30,6 +33,11 @@ from tests.postgres_server import VERSIONS, server
 ANN = "canary-subject-4711"
 LONG = 3 * 1024 * 1024
 """More bytes than stand in an event: they are moved to blobs."""
+
+
+TABLES: Final = "SELECT schemaname, tablename FROM pg_tables"
+STATISTICS: Final = "SELECT schemaname, viewname FROM pg_views WHERE viewname ~ '^pg_stat'"
+"""What a server tells of tables and of sessions: pg_stats, pg_stat_activity, pg_stat_statements if it is there."""
 
 
 def planted(kind: str) -> str:
@@ -132,15 +140,20 @@ def plant(store: onrecord.Store) -> UUID:
 def everything(place: Any, folder: Path) -> bytes:
     """All bytes that a store has anywhere: files, and on a server all rows and statistics."""
     found = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
-    if isinstance(place, PostgresPlace):
-        with psycopg.connect(place.url) as connection:
-            tables = connection.execute("SELECT schemaname, tablename FROM pg_tables").fetchall()
-            for schema, table in [*tables, ("pg_catalog", "pg_stats")]:
-                reading = SQL("SELECT t::text FROM {}.{} AS t")
-                rows = connection.execute(
-                    reading.format(Identifier(schema), Identifier(table))
-                ).fetchall()
-                found += [str(row).encode() for row in rows]
+    return b"\0".join([*found, told_by_server(place, TABLES), told_by_server(place, STATISTICS)])
+
+
+def told_by_server(place: Any, names: LiteralString) -> bytes:
+    """All rows of tables and views, as text; nothing of what is no server."""
+    if not isinstance(place, PostgresPlace):
+        return b""
+    found: list[bytes] = []
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        connection.execute("ANALYZE")
+        for schema, table in connection.execute(names).fetchall():
+            reading = SQL("SELECT t::text FROM {}.{} AS t")
+            rows = connection.execute(reading.format(Identifier(schema), Identifier(table)))
+            found += [str(row).encode() for row in rows.fetchall()]
     return b"\0".join(found)
 
 
@@ -164,6 +177,12 @@ def test_an_erased_subject_is_found_in_no_file_and_no_table(
         # All of it is there, and readable, before it is erased: else the test would show nothing.
         assert found_in(exported) >= set(KINDS) - {"spool", "subject"}
         assert any((tmp_path / "spool").rglob("*.*"))
+        sealed = Sealed(store, backend_of(store), tmp_path / "seals")
+        sealed.seal()
+        (tmp_path / "evidence").write_bytes(sealed.evidence(Scope(TENANT)))
+        (tmp_path / "export").write_bytes(b"".join(export(backend_of(store), own, None)))
+        # A server tells the last statement of each session, and none of this one holds a text.
+        assert found_in(told_by_server(place, STATISTICS)) == set()
         certificate = store.subjects.erase(ANN, reason="asked to", rule="GDPR 17(1)(a)")
         assert certificate.conversations == 1
         assert ANN not in str(certificate.document())
