@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.sql import SQL, Composable, Identifier
@@ -69,6 +69,10 @@ class PostgresRows:
             self._hand.execute(SQL("DELETE FROM {}").format(_named(one)))
             for row in self._untouched[one]:
                 self.insert(one, row)
+
+    def run(self, statements: LiteralString) -> None:
+        """Run statements as who may do anything."""
+        self._hand.execute(statements)
 
     def close(self) -> None:
         self._hand.close()
