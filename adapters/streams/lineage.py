@@ -128,6 +128,7 @@ class Lineages:
         known, fork = {self._id}, self._fork(version)
         parts: list[list[LineSegment]] = []
         while fork is not None and fork.origin not in known:
+            self._must_be_of_one_tenant(fork.origin)
             known.add(fork.origin)
             part, fork = Lineages(self._log, fork.origin).own(fork.version)
             parts.append(part)
@@ -135,6 +136,17 @@ class Lineages:
         if version >= BEGINNING:
             self._origin = segments
         return segments
+
+    def _must_be_of_one_tenant(self, origin: UUID) -> None:
+        """Refuse what says that it goes on from what another tenant said: CorruptRecord.
+
+        A log takes such an event from whoever may append to it. Nobody shall read the other's words by it.
+        """
+        own, other = (next(self._log.read(each, limit=1), None) for each in (self._id, origin))
+        if own is None or other is None:
+            return
+        if own.client_header().tenant != other.client_header().tenant:
+            raise CorruptRecord("the conversation claims to go on from one of another tenant")
 
     def _fork(self, version: int) -> ConversationForked | None:
         """Return what says that the conversation goes on from another one; None if nothing does."""

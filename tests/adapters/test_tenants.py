@@ -18,6 +18,7 @@ from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.adapters.terminal.output import named
 from onrecord.domain.errors import (
     ConversationNotFound,
+    CorruptRecord,
     InvalidContent,
     InvalidExport,
     InvalidInput,
@@ -67,6 +68,23 @@ def test_an_id_of_another_tenant_names_nothing(tmp_path: Path) -> None:
     with pytest.raises(ConversationNotFound):
         named(theirs, str(chat.conversation_id))
     assert ours.forget(chat.conversation_id, **BECAUSE).events == 2
+
+
+def test_who_claims_to_go_on_from_another_tenants_conversation_reads_none_of_it(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = two(tmp_path)
+    origin = ours.conversation("ada")
+    origin.user("Hello")
+    fork = theirs.conversation("fork")
+    fork.log.append(ConversationForked(origin=origin.conversation_id, version=2))
+    fork.user("Good evening")
+    for claiming in (fork, theirs.get("fork")):
+        with pytest.raises(CorruptRecord, match="another tenant"):
+            claiming.history()
+        with pytest.raises(CorruptRecord, match="another tenant"):
+            claiming.request(api="openai-chat", model="gpt-4.1")
+    assert [turn.text for turn in origin.fork("ours").history()] == ["Hello"]
 
 
 def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> None:

@@ -15,11 +15,14 @@ import apsw
 import psycopg
 import pytest
 
-from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog, stored_of
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.encryption.local_keys import new_local_key
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import CorruptRecord, InvalidInput, OnrecordError, StorageUnavailable
+from onrecord.domain.events import ConversationForked
+from onrecord.domain.log import Recorded
+from tests.factories import appending, started
 from tests.tampering import forging
 from tests.tampering.encrypted import (
     AGAIN,
@@ -308,6 +311,19 @@ def test_a_wrong_missing_rotated_or_cut_key_encryption_key_gives_nothing(
     kek.write_text(own, "ascii")
     refused = attacked.must_hear_their_own(keys)
     assert [type(each) for each in refused] == [StorageUnavailable] * 4
+
+
+def test_a_fork_of_another_tenants_conversation_tells_nothing_of_it(fresh: Encrypted) -> None:
+    """Who has the database, or a key of the service, appends that a conversation goes on from another."""
+    forged = Spoken(CLEO.tenant, "forged", "cleo")
+    forking = ConversationForked(origin=fresh.ids[ANA], version=2)
+    with fresh.opened(CLEO) as store:
+        log = backend_of(store)
+        id_ = log.open(forged.tenant, forged.key)
+        append = appending(id_, started(forged.key), forking, tenant=forged.tenant)
+        (verdict,) = stored_of(log).append([append])
+    assert isinstance(verdict, Recorded)
+    assert isinstance(fresh.heard(forged), CorruptRecord)
 
 
 def test_backups_of_before_an_erasure_give_nothing_back(fresh: Encrypted, tmp_path: Path) -> None:
