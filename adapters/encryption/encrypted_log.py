@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
+from onrecord.adapters.encryption.encrypted_appends import append_encrypted
 from onrecord.adapters.encryption.encrypted_documents import EncryptedDocuments
-from onrecord.adapters.encryption.repeated_events import compare_texts
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.storage.subscription import Wakeups
@@ -24,25 +24,19 @@ from onrecord.domain.encryption.bodies import (
     encrypted_header,
     is_unencrypted,
     key_name_in,
-    keys_looked_for,
     must_be_of,
 )
 from onrecord.domain.encryption.mark import Markable
 from onrecord.domain.encryption.wrapped import DestroyedKey
-from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from onrecord.domain.head import Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
     Append,
     Backend,
-    BlobMissing,
     Cursor,
-    Duplicate,
-    Mismatch,
     NewEvent,
     NewSince,
-    Recorded,
     RecordedEvent,
     Subscription,
     Told,
@@ -56,8 +50,6 @@ LOCKED = (
     "the log is encrypted: name its keys by $ONRECORD_KEYS and $ONRECORD_KEK, or by `keys` and `kek` "
     "of connect"
 )
-
-_FIRST: Final = 1
 
 
 class StoredLog(KeyedBlobs, Markable, Backend, Protocol):
@@ -239,73 +231,6 @@ class EncryptedLog:
         if self._documents is None:
             raise StorageUnavailable(LOCKED)
         return self._documents
-
-
-def append_encrypted(
-    log: EncryptedLog, destination: Appends, appends: Sequence[Append]
-) -> list[Verdict]:
-    """Append to what writes into the log that is stored, encrypted; return what it says of the text."""
-    verdicts = _append_anew(log, destination, appends)
-    for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True)):
-        if isinstance(verdict, BlobMissing) and log.rekey_documents(append):
-            (verdicts[place],) = _append_anew(log, destination, [append])
-    return [
-        compare_texts(log.stored, append, verdict, log.readable)
-        if isinstance(verdict, Mismatch)
-        else verdict
-        for append, verdict in zip(appends, verdicts, strict=True)
-    ]
-
-
-def _append_anew(
-    log: EncryptedLog, destination: Appends, appends: Sequence[Append]
-) -> list[Verdict]:
-    """Encrypt and append, under new keys as long as the log says that one is destroyed.
-
-    The log says so before the key store lets the key go. Whoever hears of it first does that: then the
-    subject gets a new key. All that is not recorded of such a conversation is appended anew, in order:
-    its later events are under the keys of its first one.
-    """
-    batch: dict[UUID, BodyCipher] = {}
-    encrypted = [log.encrypted(append, batch) for append in appends]
-    verdicts = list(destination.append(encrypted))
-    if destination is log.stored and log.keys is not None:
-        # What is recorded with something else may still be rolled back.
-        _note_begun(log.ciphers(), encrypted, verdicts)
-    refused = {
-        append.conversation_id
-        for append, verdict in zip(encrypted, verdicts, strict=True)
-        if isinstance(verdict, KeyDestroyed) and _destroy_key(log, append, verdict)
-    }
-    if not refused:
-        return verdicts
-    again = [
-        place
-        for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True))
-        if append.conversation_id in refused and not isinstance(verdict, Recorded | Duplicate)
-    ]
-    if again:
-        anew = _append_anew(log, destination, [appends[place] for place in again])
-        for place, verdict in zip(again, anew, strict=True):
-            verdicts[place] = verdict
-    return verdicts
-
-
-def _note_begun(
-    ciphers: ConversationCiphers, appends: Sequence[Append], verdicts: Sequence[Verdict]
-) -> None:
-    for append, verdict in zip(appends, verdicts, strict=True):
-        if isinstance(verdict, Recorded) and verdict.first == _FIRST:
-            ciphers.note_begun(append.conversation_id, append.events[0].header)
-
-
-def _destroy_key(log: EncryptedLog, append: Append, verdict: KeyDestroyed) -> bool:
-    """Destroy the key that a log says is destroyed; return whether the append is under it at all."""
-    keys = keys_looked_for(append.events[0].header)
-    if log.keys is None or verdict.ordinal >= len(keys):
-        return False
-    log.keys.destroy([keys[verdict.ordinal]])
-    return True
 
 
 def appends_to(backend: Backend, destination: Appends) -> Appends:
