@@ -8,7 +8,7 @@ from uuid import UUID
 
 from onrecord.domain.encryption.bodies import key_name_in
 from onrecord.domain.encryption.wrapped import DestroyedKey
-from onrecord.domain.errors import counted
+from onrecord.domain.errors import CorruptRecord, counted
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend
 from onrecord.domain.marks.marked_ids import destroyed_key_id
@@ -116,7 +116,10 @@ def unsaid_key_faults(backend: Backend, head: StoredHead, unread: int) -> Iterat
         name = key_name_in(event.header)
         if name is None or event.body is None:
             continue
-        key = backend.ciphers().of(name)
+        try:
+            key = backend.ciphers().of(name)
+        except CorruptRecord:
+            continue  # Told of as the event was read.
         if not isinstance(key, DestroyedKey):
             continue
         if not backend.head(destroyed_key_id(head.tenant, key.key_id)).version:
