@@ -23,7 +23,9 @@ from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.sqlite_by_hand import ByHand
 
-MADE = re.compile(r"CREATE (?:OR REPLACE )?(\w+)|(ALTER|DROP INDEX|INSERT|DO|REVOKE|SELECT|GRANT)")
+MADE = re.compile(
+    r"CREATE (?:OR REPLACE )?(\w+)|(ALTER|DROP INDEX|INSERT|UPDATE|DO|REVOKE|SELECT|GRANT)"
+)
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ def test_a_file_that_no_release_made_is_refused(tmp_path: Path, change: str) -> 
 
 def test_steps_make_what_stays_and_the_other_files_what_is_replaced() -> None:
     steps = {made(text) for step in load_migrations("postgres") for text in statements(step.sql)}
-    assert steps <= {"TABLE", "INDEX", "UNIQUE", "TYPE", "INSERT", "ALTER", "DROP INDEX"}
+    assert steps <= {"TABLE", "INDEX", "UNIQUE", "TYPE", "INSERT", "UPDATE", "ALTER", "DROP INDEX"}
     functions = load_functions("postgres", FUNCTIONS_REVISION).sql
     assert {made(text) for text in statements(functions)} <= {
         *("FUNCTION", "TRIGGER", "DO", "REVOKE", "GRANT", "SELECT")
