@@ -5,28 +5,34 @@ from __future__ import annotations
 import base64
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, cast
 from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
+from redis import Redis
 from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.recording.unstored import PendingAppend
+from onrecord.adapters.redis import connection
+from onrecord.adapters.redis.tails import tail_key
 from onrecord.adapters.store import backend_of, tenancy_of
 from onrecord.adapters.transfer.evidence import Scope
 from onrecord.adapters.transfer.export import export
 from onrecord.domain import events, items
 from onrecord.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.log import Recorded
+from tests import redis_server
 from tests.adapters.transfer.bundles import Sealed
 from tests.adapters.wire.spooled_events import FULL
 from tests.contract.places import prepared
 from tests.factories import TENANT, appending, prompt
+from tests.patience import PATIENCE
 from tests.postgres_places import PostgresPlace
 from tests.postgres_server import VERSIONS, server
 
@@ -118,7 +124,21 @@ def opened(place: Any, folder: Path) -> onrecord.Store:
     if not kek.exists():
         new_key_file(kek)
     url = place.url if isinstance(place, PostgresPlace) else f"sqlite:///{folder / 'talks.db'}"
-    return onrecord.connect(url, tenant=TENANT, actor="eve", keys=folder / "keys.db", kek=kek)
+    keys, redis = folder / "keys.db", redis_url()
+    return onrecord.connect(url, tenant=TENANT, actor="eve", redis=redis, keys=keys, kek=kek)
+
+
+def redis_url() -> str:
+    return redis_server.GIVEN or redis_server.server().network_url
+
+
+def told_by_redis(store: onrecord.Store) -> bytes:
+    """All that Redis holds of a log: the tails of its shards."""
+    found: list[Any] = []
+    with closing(cast("Any", Redis).from_url(redis_url())) as client:
+        for cursor in store.cursors():
+            found += client.xrange(tail_key(cursor.incarnation, cursor.shard))
+    return b"\0".join(value for _, fields in found for value in fields.values())
 
 
 def plant(store: onrecord.Store) -> UUID:
@@ -171,8 +191,14 @@ def test_an_erased_subject_is_found_in_no_file_and_no_table(
     place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path / "spool"))
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", PATIENCE)
     with opened(place, tmp_path) as store:
+        relay = store.relay()
+        assert relay is not None
+        assert relay.step()
         own = plant(store)
+        assert relay.step()
+        assert len(told_by_redis(store)) > len(KINDS) * 100
         exported = b"".join(store.subjects.export(ANN))
         # All of it is there, and readable, before it is erased: else the test would show nothing.
         assert found_in(exported) >= set(KINDS) - {"spool", "subject"}
@@ -182,13 +208,15 @@ def test_an_erased_subject_is_found_in_no_file_and_no_table(
         (tmp_path / "evidence").write_bytes(sealed.evidence(Scope(TENANT)))
         (tmp_path / "export").write_bytes(b"".join(export(backend_of(store), own, None)))
         # A server tells the last statement of each session, and none of this one holds a text.
-        assert found_in(told_by_server(place, STATISTICS)) == set()
+        assert found_in(told_by_server(place, STATISTICS) + told_by_redis(store)) == set()
         certificate = store.subjects.erase(ANN, reason="asked to", rule="GDPR 17(1)(a)")
         assert certificate.conversations == 1
         assert ANN not in str(certificate.document())
         assert all(event.body is None for event in backend_of(store).read(own))
         assert store.verify().is_whole
         store.sweep()
+        relay.step()
+        assert found_in(told_by_redis(store)) == set()
         assert store.verify().is_whole
     assert found_in(everything(place, tmp_path)) == set()
     assert found_in(files_of_server(place)) == set()
