@@ -12,13 +12,11 @@ from onrecord.adapters.cli import (
     capability_commands,
     conversation_commands,
     document_commands,
-    evidence,
     history_commands,
     key_commands,
     process_models,
     request_commands,
     retention,
-    seal_commands,
     serve,
     tool_commands,
     transfer,
@@ -27,6 +25,7 @@ from onrecord.adapters.cli import (
     views,
     worker,
 )
+from onrecord.adapters.cli.ledger import audit, evidence, move, seals
 from onrecord.adapters.cli.program import AsJson, Command, app
 
 __all__ = ["app"]
@@ -110,19 +109,19 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         views.search,
         conversation_commands.calls,
         views.usage,
-        views.audit,
+        audit.audit,
         views.in_force,
         access.access,
     ),
     "Look after the store": (
         upkeep.migrate,
         upkeep.verify,
-        seal_commands.seal_key,
-        seal_commands.seal,
-        seal_commands.checkpoint,
+        seals.seal_key,
+        seals.seal,
+        seals.checkpoint,
         key_commands.kek,
         key_commands.rotate_keys,
-        evidence.move,
+        move.move,
         transfer.export,
         transfer.import_,
         evidence.evidence,

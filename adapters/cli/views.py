@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,22 +14,17 @@ from onrecord.adapters.cli.access import show_and_record
 from onrecord.adapters.cli.program import (
     AsJson,
     Url,
-    acting_name,
     opened,
     time_given,
-    write_pieces,
 )
-from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named, size
+from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.view_listings import (
-    AUDIT_ENTRIES,
     HITS,
     IN_FORCE,
     OVERVIEW,
     usage_listing,
 )
 from onrecord.adapters.terminal.view_pages import Listing, caught_up
-from onrecord.projections.views.audit_facts import OUTCOMES
 
 if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page
@@ -164,153 +158,6 @@ def search(
         ),
         as_json=as_json,
     )
-
-
-def audit(
-    context: typer.Context,
-    conversation: ConversationOption = None,
-    actor: Actor = None,
-    on_behalf_of: Annotated[
-        str | None, typer.Option(metavar="NAME", help="For whom it was done, by name.")
-    ] = None,
-    type_: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Such as `tool_call.recorded`.")
-    ] = None,
-    model: Model = None,
-    tool: Tool = None,
-    policy: Policy = None,
-    deployment: Deployment = None,
-    document: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="What holds or sent it: its short id, or its SHA-256."),
-    ] = None,
-    text: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="What says these words, as a search has it.")
-    ] = None,
-    outcome: Annotated[
-        str | None, typer.Option(metavar="WORD", help=f"How it went: {', '.join(OUTCOMES)}.")
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="NAME[=VALUE]", help="Of conversations that have this label."),
-    ] = None,
-    request: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="VERSION",
-            help="Of `--conversation`: the exact request that this event came from.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write all of it to a new file: `.html` to print, `.jsonl` or `.parquet`.",
-        ),
-    ] = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = 50,
-    after: After = None,
-    url: Url = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show who did what and when, with which model or tool; no content but with `--request`.
-
-    Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
-    name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
-    what an erasure says, for whom it was done, how it went. All filters combine.
-
-    Example: `onrecord audit --actor ann --since 2026-11-01`
-
-    Example: `onrecord audit --label category=health --report march.html`
-    """
-    if request is not None:
-        _write_request(context, url, conversation, request, as_json=as_json)
-        return
-    name, equals, value = (label or "").partition("=")
-    filters: dict[str, Any] = {
-        "actor": actor,
-        "on_behalf_of": on_behalf_of,
-        "type": type_,
-        "model": model,
-        "tool": tool,
-        "policy": policy,
-        "deployment": deployment,
-        "document": document,
-        "text": text,
-        "outcome": outcome,
-        "label": None if label is None else name,
-        "label_value": value if equals else None,
-        "since": since,
-        "until": until,
-    }
-    if report is not None:
-        if after is not None:
-            raise typer.BadParameter("--report holds all pages: leave --after out.")
-        named_filters = {"conversation": conversation, **filters}
-        _write_report(context, url, report, named_filters, as_json=as_json)
-        return
-    show_page(
-        context,
-        url,
-        AUDIT_ENTRIES,
-        lambda views, id_of: views.audit(
-            conversation=id_of(conversation), **filters, limit=limit, after=after
-        ),
-        as_json=as_json,
-    )
-
-
-def _write_report(
-    context: typer.Context,
-    url: str | None,
-    file: Path,
-    filters: Mapping[str, Any],
-    *,
-    as_json: bool,
-) -> None:
-    """Write the whole audit to a new file, in the format that its name ends with."""
-    from onrecord.adapters.reports.audit_report import AuditReport
-    from onrecord.adapters.reports.formats import written_as
-    from onrecord.adapters.settings import settings
-
-    pieces_of = written_as(file)
-    with opened(context, url) as store:
-        report = AuditReport(store, filters, acting_name(None), settings().seals)
-        written = write_pieces(store, file, pieces_of(report))
-    if written is None:
-        return
-    count = report.tally.count
-    if as_json:
-        output.json_line({"file": str(file), "bytes": written, "entries": count})
-        return
-    entries = "1 entry" if count == 1 else f"{count:,} entries"
-    output.sentence(f"The report has {entries}. It is in {file}, {size(written)}.")
-    for remark in report.remarks:
-        output.note(remark)
-
-
-def _write_request(
-    context: typer.Context, url: str | None, key: str | None, version: int, *, as_json: bool
-) -> None:
-    """Write the request that an event came from, byte for byte, its digest being checked."""
-    from onrecord.adapters.conversation.rendering import request_behind
-    from onrecord.adapters.terminal.request_listings import request_document
-
-    if key is None:
-        raise typer.BadParameter("--request is of a conversation: give --conversation too.")
-    with opened(context, url) as store:
-        conversation = store.get(named(store, key).conversation_id)
-        sent, body = request_behind(conversation, version)
-    if as_json:
-        output.json_line(request_document(sent) | {"body": body.decode()})
-        return
-    output.raw(body)
-    if sys.stdout.isatty():
-        output.sentence("")
-    output.note(f"request {sent.version}, as it was sent: SHA-256 {sent.event.template.sha256}")
 
 
 def in_force(

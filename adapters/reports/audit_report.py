@@ -17,8 +17,9 @@ from uuid import UUID
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.output import named
-from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES
+from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
 from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
+from onrecord.domain.encryption.subjects import subject_id
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 from onrecord.domain.operators import SHAPES, ErasureFact, HoldFact, RetentionFact
@@ -34,6 +35,7 @@ PAGE: Final = 1_000
 
 _ASKED: Final[Mapping[str, str]] = {
     "conversation": "In the conversation",
+    "subject": "About the subject whose digest is",
     "actor": "Done by",
     "on_behalf_of": "Done for",
     "type": "Of the type",
@@ -116,15 +118,22 @@ class AuditReport:
         filters: Mapping[str, Any],
         made_by: str,
         sealing: SealSettings | None = None,
+        *,
+        by_id: bool = False,
     ) -> None:
         """Read the first page, from a view that has what the log had; filters are those of `audit`.
 
-        `sealing` says where the log is sealed and who signs; without it no seal is told of.
+        Besides these, `subject` is the keyed digest of a subject, in hex, in place of a conversation.
+        `sealing` says where the log is sealed and who signs; without it no seal is told of. `by_id`
+        leaves out the keys of conversations.
         """
         asked = {name: value for name, value in filters.items() if value is not None}
-        self._filters: dict[str, Any] = dict(asked)
-        if "conversation" in asked:
-            self._filters["conversation"] = named(store, asked["conversation"]).conversation_id
+        self._filters: dict[str, Any] = {**asked, **_about(store, asked)}
+        self._filters.pop("subject", None)
+        if by_id and "conversation" in asked:
+            asked["conversation"] = self._filters["conversation"]
+        self._listing = AUDIT_BY_ID if by_id else AUDIT_ENTRIES
+        self.by_id = by_id
         self._store = store
         self._first = caught_up(store, lambda: self._page(self._filters, None))
         self.tally = Tally()
@@ -155,13 +164,22 @@ class AuditReport:
 
     def _all(self, filters: Mapping[str, Any], page: Page[AuditEntry]) -> Iterator[AuditEntry]:
         while True:
-            yield from (AUDIT_ENTRIES.whole(self._store, entry) for entry in page)
+            yield from (self._listing.whole(self._store, entry) for entry in page)
             if page.after is None:
                 return
             page = self._page(filters, page.after)
 
     def _page(self, filters: Mapping[str, Any], after: str | None) -> Page[AuditEntry]:
         return self._store.views.audit(**filters, limit=PAGE, after=after)
+
+
+def _about(store: Store, asked: Mapping[str, Any]) -> dict[str, UUID]:
+    """Return the filter by what was done in a conversation, or about a subject, as an id."""
+    if "subject" in asked:
+        return {"conversation": subject_id(store.tenant, bytes.fromhex(asked["subject"]))}
+    if "conversation" in asked:
+        return {"conversation": named(store, asked["conversation"]).conversation_id}
+    return {}
 
 
 def _remarks(first: CaughtUpPage[AuditEntry]) -> Iterator[str]:

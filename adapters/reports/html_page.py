@@ -18,7 +18,6 @@ from onrecord.adapters.terminal.output import escaped, moment
 from onrecord.adapters.terminal.view_listings import audit_cells
 from onrecord.adapters.terminal.view_pages import name_of
 from onrecord.domain.documents import short_id
-from onrecord.domain.errors import counted
 from onrecord.domain.header import time_of, timestamp
 from onrecord.projections.views.audit import AuditEntry
 
@@ -26,7 +25,7 @@ _DIGITS: Final = 8
 """How much of a digest is shown in a cell."""
 
 _FEW: Final = 12
-"""How many names of a kind are listed."""
+"""How many names of a kind stand in one column; more have the whole width."""
 
 _SUMS: Final = {
     "type": "What",
@@ -44,6 +43,14 @@ _NOT_PROVEN: Final = (
     "the program and the database that it was made with: a bundle of onrecord evidence proves "
     "the events of conversations offline, and their erasures."
 )
+_KEYS: Final = {
+    False: (
+        "Conversations are named by their keys, which may be personal: "
+        "onrecord audit --by-id leaves keys out."
+    ),
+    True: "Conversations are named by their ids: keys are left out.",
+}
+"""Whether a report names conversations by their keys, by whether it is by id."""
 
 
 class Fact(NamedTuple):
@@ -66,7 +73,7 @@ def _texts(report: AuditReport) -> Iterator[str]:
     style = files("onrecord.adapters.reports").joinpath("report.css").read_text("utf-8")
     yield _beginning(style)
     yield _head(report.heading, report.remarks)
-    yield '<section class="entries"><h2>Entries</h2>'
+    yield f'<section class="entries"><h2>Entries</h2><p>{_KEYS[report.by_id]}</p>'
     yield from _table(report.entries(), "Nothing was found.")
     yield '</section><section class="upkeep"><h2>Erasures, legal holds and retention classes</h2>'
     yield "<p>All of that time, whoever did them.</p>"
@@ -182,10 +189,11 @@ def _spanned(tally: Tally) -> str:
 
 
 def _sums(title: str, counts: Sequence[tuple[str, int]]) -> str:
-    listed = "".join(f"<dt>{_shown(name)}</dt><dd>{count:,}</dd>" for name, count in counts[:_FEW])
-    more = len(counts) - _FEW
-    rest = f"<dt>and {counted(more, 'more name')}</dt><dd></dd>" if more > 0 else ""
-    return f"<section><h3>{title}</h3><dl>{listed}{rest}</dl></section>"
+    listed = "".join(
+        f"<div><dt>{_shown(name)}</dt><dd>{count:,}</dd></div>" for name, count in counts
+    )
+    kind = ' class="long"' if len(counts) > _FEW else ""
+    return f"<section{kind}><h3>{title}</h3><dl>{listed}</dl></section>"
 
 
 def _shown(text: str) -> str:

@@ -12,12 +12,13 @@ from onrecord.adapters.streams.lineage import is_forgotten
 from onrecord.adapters.subjects.certificate import ErasureCertificate, certificate
 from onrecord.adapters.subjects.erasing import SubjectErasing, subject_erasing
 from onrecord.adapters.subjects.exporting import subject_lines
-from onrecord.adapters.upkeep.erasing import Erasing, operator_name
+from onrecord.adapters.upkeep.erasing import Erasing, erasures_of, operator_name
 from onrecord.adapters.upkeep.holds import hold_on
-from onrecord.domain.encryption.subjects import Subject, named_subject
+from onrecord.domain.encryption.subjects import Subject, named_subject, subject_id
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.domain.seals.checkpoint import Checkpoint
+from onrecord.projections.history.erasure_records import ErasureEntry
 from onrecord.projections.retention.hold_records import HoldEntry
 
 
@@ -33,7 +34,8 @@ class SubjectConversation:
 class StoreSubjects:
     """Finds what is kept of a subject, hands it out, and erases it by its key. Get it as `store.subjects`.
 
-    Each verb is InvalidInput where the store is not encrypted, and StorageUnavailable without its keys.
+    Each verb that says nothing else is InvalidInput where the store is not encrypted, and
+    StorageUnavailable without its keys.
     """
 
     def __init__(
@@ -52,6 +54,21 @@ class StoreSubjects:
         self._seals = seals
         self._actor = actor
         self._residue = residue
+
+    def digest(self, name: str) -> str:
+        """Return the keyed digest, in hex, that the record has in place of a subject's name.
+
+        It is the same whether or not anything is, or was, recorded of the subject, and needs no keys.
+        """
+        return self._subject(name).digest(self._backend.digest).hex()
+
+    def erasures(self, name: str) -> list[ErasureEntry]:
+        """Return the erasures of a subject, the last one first: who, why and when; it needs no keys.
+
+        One that is unfinished, or that a legal hold refused, has no outcome.
+        """
+        of = subject_id(self._tenant, bytes.fromhex(self.digest(name)))
+        return list(erasures_of(self._backend.read, self._tenant, of))[::-1]
 
     def conversations(self, name: str) -> list[SubjectConversation]:
         """Return the conversations of a subject; none where it has no key, or none any more."""
@@ -94,12 +111,10 @@ class StoreSubjects:
         A line tells how many conversations there are, one begins each of them, then come its events and the
         documents that they refer to. The last line digests all before it. InvalidInput where nothing is.
         """
-        subject = self._subject(name)
         conversations = [each.conversation_id for each in self.conversations(name)]
         if not conversations:
             raise InvalidInput("nothing is under a key of that subject: check the name")
-        digest = subject.digest(self._backend.digest).hex()
-        return subject_lines(self._backend, digest, conversations)
+        return subject_lines(self._backend, self.digest(name), conversations)
 
     def _sealed(self) -> list[Checkpoint]:
         """Seal the log, and return the checkpoints; none where it is not sealed from here."""

@@ -21,7 +21,9 @@ PAGE_COMMANDS: Final = frozenset(
 )
 """They show a page of entries: that is recorded once it is known how many."""
 
-_NO_QUESTION: Final = frozenset(("url", "as_json", "limit", "after", "key", "conversation"))
+_NO_QUESTION: Final = frozenset(
+    ("url", "as_json", "by_id", "limit", "after", "key", "conversation")
+)
 
 
 def record_conversation(

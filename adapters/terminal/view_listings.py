@@ -101,6 +101,11 @@ def _with_operator(store: Store, entry: AuditEntry) -> AuditEntry:
     return replace(entry, actor_name=deed.actor or _ender(store, entry))
 
 
+def _without_key(store: Store, entry: AuditEntry) -> AuditEntry:
+    """Leave out the key of a conversation, besides."""
+    return replace(_with_operator(store, entry), key=None)
+
+
 def _ender(store: Store, entry: AuditEntry) -> str | None:
     """Return who ended an erasure, where it is who intended it: the outcome itself names nobody."""
     backend = backend_of(store)
@@ -248,6 +253,8 @@ AUDIT_ENTRIES: Final = Listing(
     _erasure,
     _with_operator,
 )
+AUDIT_BY_ID: Final = replace(AUDIT_ENTRIES, whole=_without_key)
+"""The same without keys of conversations, which may be personal."""
 IN_FORCE: Final = Listing(
     (
         Column("conversation", Kind.KEY),

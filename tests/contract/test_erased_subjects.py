@@ -93,6 +93,10 @@ def test_an_erased_subject_leaves_a_trail_and_nothing_that_it_said(
     assert WHY["rule"].encode() in trail
     assert ANN not in json.dumps(certificate.document())
     assert store.subjects.conversations(ANN) == []
+    (told,) = store.subjects.erasures(ANN)
+    assert told.erasure_id == certificate.erasure_id
+    assert told.intention.subject == store.subjects.digest(ANN) == certificate.subject
+    assert store.subjects.erasures("ben") == []
     # To ask again is to have the same certificate.
     again = store.subjects.erase(ANN, **WHY)
     assert again.document() == certificate.document()

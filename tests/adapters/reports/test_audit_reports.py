@@ -249,7 +249,7 @@ def destroy_key(store: onrecord.Store) -> None:
     backend_of(store).append([Append(operators, stream, (draft_fact(fact, stamp),))])
 
 
-def test_the_names_that_come_most_often_are_listed_and_all_are_counted(
+def test_all_names_are_listed_and_counted_those_that_come_most_often_first(
     command: Command, store: onrecord.Store
 ) -> None:
     chat = store.conversation("many")
@@ -265,7 +265,22 @@ def test_the_names_that_come_most_often_are_listed_and_all_are_counted(
     texts = Page(Path("audit.html").read_text("utf-8")).texts
     summed = texts[texts.index("Tool") :]
     assert summed[1:3] == ["tool 60", "10"]
-    assert "and 50 more names" in summed
+    assert {*tools} - {HOSTILE} <= {*summed}
+
+
+@pytest.mark.parametrize("ending", ["html", "jsonl"])
+def test_a_report_by_id_holds_no_key(command: Command, store: onrecord.Store, ending: str) -> None:
+    chat = store.conversation("patient/4711")
+    chat.user(SAID)
+    asked = ("audit", "-c", "patient/4711", "--json")
+    for extra in ((), ("--by-id",)):
+        assert command(*asked, "--report", f"audit{len(extra)}.{ending}", *extra).code == 0
+    with_key, by_id = (Path(f"audit{n}.{ending}").read_text("utf-8") for n in (0, 1))
+    assert ("patient/4711" in with_key, "patient/4711" in by_id) == (True, False)
+    assert str(chat.conversation_id) in by_id
+    assert ("keys, which may be personal" in with_key) == (ending == "html")
+    listed = command(*asked, "--by-id").document["entries"]
+    assert {each["key"] for each in listed} == {None}
 
 
 def test_without_pyarrow_parquet_says_what_to_install(

@@ -1,0 +1,217 @@
+"""`onrecord audit`: who did what and when, and with which rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from onrecord.adapters.cli.access import show_and_record
+from onrecord.adapters.cli.program import (
+    AsJson,
+    Url,
+    acting_name,
+    opened,
+    write_pieces,
+)
+from onrecord.adapters.cli.views import (
+    Actor,
+    After,
+    ConversationOption,
+    Deployment,
+    Limit,
+    Model,
+    Policy,
+    Since,
+    Tool,
+    Until,
+)
+from onrecord.adapters.store import Store
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import named, size
+from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
+from onrecord.adapters.terminal.view_pages import caught_up
+from onrecord.domain.encryption.subjects import subject_id
+from onrecord.projections.views.audit_facts import OUTCOMES
+
+
+def audit(
+    context: typer.Context,
+    conversation: ConversationOption = None,
+    actor: Actor = None,
+    on_behalf_of: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For whom it was done, by name.")
+    ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The erasures of this subject of an encrypted store."),
+    ] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Such as `tool_call.recorded`.")
+    ] = None,
+    model: Model = None,
+    tool: Tool = None,
+    policy: Policy = None,
+    deployment: Deployment = None,
+    document: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="What holds or sent it: its short id, or its SHA-256."),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="What says these words, as a search has it.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="WORD", help=f"How it went: {', '.join(OUTCOMES)}.")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="NAME[=VALUE]", help="Of conversations that have this label."),
+    ] = None,
+    request: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="VERSION",
+            help="Of `--conversation`: the exact request that this event came from.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all of it to a new file: `.html` to print, `.jsonl` or `.parquet`.",
+        ),
+    ] = None,
+    by_id: Annotated[
+        bool,
+        typer.Option(
+            "--by-id", help="Name conversations by their ids alone: keys may be personal."
+        ),
+    ] = False,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who did what and when, with which model or tool; no content but with `--request`.
+
+    Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
+    name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
+    what an erasure says, for whom it was done, how it went. All filters combine.
+
+    Example: `onrecord audit --actor ann --since 2026-11-01`
+
+    Example: `onrecord audit --label category=health --report march.html`
+
+    Example: `onrecord audit --subject "patient 4711"`
+    """
+    if conversation is not None and subject is not None:
+        raise typer.BadParameter("name a conversation or --subject; not both")
+    if request is not None:
+        _write_request(context, url, conversation, request, as_json=as_json)
+        return
+    name, equals, value = (label or "").partition("=")
+    filters: dict[str, Any] = {
+        "actor": actor,
+        "on_behalf_of": on_behalf_of,
+        "type": type_,
+        "model": model,
+        "tool": tool,
+        "policy": policy,
+        "deployment": deployment,
+        "document": document,
+        "text": text,
+        "outcome": outcome,
+        "label": None if label is None else name,
+        "label_value": value if equals else None,
+        "since": since,
+        "until": until,
+    }
+    if report is not None:
+        if after is not None:
+            raise typer.BadParameter("--report holds all pages: leave --after out.")
+        asked = {"conversation": conversation, "subject": subject, **filters}
+        _write_report(context, url, report, asked, by_id=by_id, as_json=as_json)
+        return
+    listing = AUDIT_BY_ID if by_id else AUDIT_ENTRIES
+    with opened(context, url) as store:
+        about = _asked_about(store, conversation, subject)
+        page = caught_up(
+            store,
+            lambda: store.views.audit(conversation=about, **filters, limit=limit, after=after),
+        )
+        show_and_record(context, store, listing, page, as_json=as_json)
+
+
+def _asked_about(store: Store, conversation: str | None, subject: str | None) -> UUID | None:
+    """Return the id of a conversation, or the one that a subject is erased by, whose digest is told."""
+    if subject is not None:
+        return subject_id(store.tenant, bytes.fromhex(_digest(store, subject)))
+    # A key may look like an id, so an id is looked for as a key first.
+    return None if conversation is None else named(store, conversation).conversation_id
+
+
+def _digest(store: Store, subject: str) -> str:
+    """Return the digest that the record has in place of a subject's name, and tell it."""
+    digest = store.subjects.digest(subject)
+    output.note(f"The record has the digest {digest} in place of that name.")
+    return digest
+
+
+def _write_report(
+    context: typer.Context,
+    url: str | None,
+    file: Path,
+    filters: Mapping[str, Any],
+    *,
+    by_id: bool,
+    as_json: bool,
+) -> None:
+    """Write the whole audit to a new file, in the format that its name ends with."""
+    from onrecord.adapters.reports.audit_report import AuditReport
+    from onrecord.adapters.reports.formats import written_as
+    from onrecord.adapters.settings import settings
+
+    pieces_of = written_as(file)
+    with opened(context, url) as store:
+        subject = filters["subject"]
+        asked = {**filters, "subject": None if subject is None else _digest(store, subject)}
+        report = AuditReport(store, asked, acting_name(None), settings().seals, by_id=by_id)
+        written = write_pieces(store, file, pieces_of(report))
+    if written is None:
+        return
+    count = report.tally.count
+    if as_json:
+        output.json_line({"file": str(file), "bytes": written, "entries": count})
+        return
+    entries = "1 entry" if count == 1 else f"{count:,} entries"
+    output.sentence(f"The report has {entries}. It is in {file}, {size(written)}.")
+    for remark in report.remarks:
+        output.note(remark)
+
+
+def _write_request(
+    context: typer.Context, url: str | None, key: str | None, version: int, *, as_json: bool
+) -> None:
+    """Write the request that an event came from, byte for byte, its digest being checked."""
+    from onrecord.adapters.conversation.rendering import request_behind
+    from onrecord.adapters.terminal.request_listings import request_document
+
+    if key is None:
+        raise typer.BadParameter("--request is of a conversation: give --conversation too.")
+    with opened(context, url) as store:
+        conversation = store.get(named(store, key).conversation_id)
+        sent, body = request_behind(conversation, version)
+    if as_json:
+        output.json_line(request_document(sent) | {"body": body.decode()})
+        return
+    output.raw(body)
+    if sys.stdout.isatty():
+        output.sentence("")
+    output.note(f"request {sent.version}, as it was sent: SHA-256 {sent.event.template.sha256}")
