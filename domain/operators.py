@@ -236,12 +236,17 @@ class RetentionCleared(_RetentionTarget):
 Words = Annotated[str, Field(min_length=1, max_length=200)]
 
 
+MOST_CONVERSATIONS: Final = 1_000
+"""How many conversations a read names at most: as many as the longest page has entries."""
+
+
 class AccessRead(Value):
     """Somebody read: the actor of the header, in a conversation or by a query, without what it said.
 
     `via` is the command or the route, `key_id` the key of the service. Of a query, `asked` names what
     was given and `query` is the keyed digest of it. `entries` is how many were shown; None where the
-    reader went on for as long as it liked.
+    reader went on for as long as it liked. `conversations` are those that a page or an export showed
+    something of, and `more` is how many there were besides.
     """
 
     tenant: UUID
@@ -251,6 +256,8 @@ class AccessRead(Value):
     query: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
     key_id: UUID | None = None
     entries: Ordinal | None = None
+    conversations: Annotated[tuple[UUID, ...], Field(max_length=MOST_CONVERSATIONS)] = ()
+    more: Ordinal = 0
     at: Moment
 
 

@@ -100,10 +100,14 @@ def use(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 def test_each_command_shows_its_answer_where_it_is_and_only_there(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ONRECORD_ACCESS_LOG", "on")
     for arguments, planted in answers().items():
         code, text = shown(command, arguments)
         found = {answer for answer in planted if answer in text}
         assert (code, found) == (0, planted), (arguments, text)
+    by = command("access", "--conversation", "support/4711", "--json").documents
+    assert {"onrecord audit", "onrecord calls", "onrecord export"} <= {each["via"] for each in by}
+    monkeypatch.delenv("ONRECORD_ACCESS_LOG")
     use(monkeypatch, "another")
     for arguments, planted in answers().items():
         _, text = shown(command, arguments)

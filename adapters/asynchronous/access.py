@@ -6,7 +6,7 @@ thread, for it may work for long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,12 +34,14 @@ class AsyncStoreAccess:
         which: str | UUID | None = None,
         asked: Mapping[str, object] | None = None,
         entries: int | None = None,
+        conversations: Iterable[UUID] = (),
         actor: str | None = None,
         key_id: UUID | None = None,
     ) -> bool:
         """Record that a person reads, before anything is shown, as `StoreAccess.record` does."""
         verb = partial(self._store.access.record, via, which=which, asked=asked, entries=entries)
-        return await self._steps.run_long(partial(verb, actor=actor, key_id=key_id))
+        of = partial(verb, conversations=tuple(conversations), actor=actor, key_id=key_id)
+        return await self._steps.run_long(of)
 
     async def entries(
         self,

@@ -17,6 +17,7 @@ from onrecord.adapters.store import Store
 if TYPE_CHECKING:
     from onrecord.adapters.subjects.certificate import ErasureCertificate
     from onrecord.adapters.subjects.store_subjects import SubjectConversation
+    from onrecord.projections.history.erasure_records import ErasureEntry
 
 
 class AsyncStoreSubjects:
@@ -26,6 +27,14 @@ class AsyncStoreSubjects:
         """Await what is kept of subjects in a store."""
         self._store = store
         self._steps = steps
+
+    async def digest(self, name: str) -> str:
+        """Return what the record has in place of a subject's name, as `StoreSubjects.digest` does."""
+        return await self._steps.run_long(partial(self._store.subjects.digest, name))
+
+    async def erasures(self, name: str) -> list[ErasureEntry]:
+        """Return the erasures of a subject, the last one first, as `StoreSubjects.erasures` does."""
+        return await self._steps.run_long(partial(self._store.subjects.erasures, name))
 
     async def conversations(self, name: str) -> list[SubjectConversation]:
         """Return the conversations of a subject, as `StoreSubjects.conversations` does."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from uuid import UUID
 
 import typer
 
@@ -39,7 +41,10 @@ def access(
     conversation: Annotated[
         str | None,
         typer.Option(
-            "--conversation", "-c", metavar="KEY", help="Of this conversation: its key, or its id."
+            "--conversation",
+            "-c",
+            metavar="KEY",
+            help="What showed something of this conversation: its key, or its id.",
         ),
     ] = None,
     actor: Annotated[
@@ -100,14 +105,19 @@ def show_and_record(
     as_json: bool,
 ) -> None:
     """Show a page of a view, once it is recorded that somebody reads it."""
-    record_read(context, store, len(page.page))
+    ids = (getattr(entry, "conversation_id", None) for entry in page.page)
+    record_read(context, store, len(page.page), [each for each in ids if each is not None])
     show(store, listing, page, as_json=as_json)
 
 
-def record_read(context: typer.Context, store: Store, entries: int) -> None:
-    """Record that whoever is at the terminal is shown so many entries by a command."""
-    if store.access.mode != "off":
-        record_page(store, str(context.info_name), context.params, entries, acting_name(None))
+def record_read(
+    context: typer.Context, store: Store, entries: int, conversations: Sequence[UUID] = ()
+) -> None:
+    """Record that whoever is at the terminal is shown so many entries of conversations by a command."""
+    if store.access.mode == "off":
+        return
+    command, options = str(context.info_name), context.params
+    record_page(store, command, options, entries, conversations, acting_name(None))
 
 
 def _row(entry: AccessEntry) -> tuple[Cell, ...]:
@@ -127,6 +137,8 @@ def _document(entry: AccessEntry) -> JsonObject:
         "key": entry.key,
         "conversation": None if entry.conversation_id is None else str(entry.conversation_id),
         "entries": entry.entries,
+        "conversations": [str(each) for each in entry.conversations],
+        "more": entry.more,
         "asked": list(entry.asked),
         "query": entry.query,
         "reads": dict(entry.reads) or None,

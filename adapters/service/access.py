@@ -99,6 +99,7 @@ class ReadsByKeys:
             which=key,
             asked=given,
             entries=None if body is None else entries_in(body),
+            conversations=() if body is None or key is not None else conversations_in(body),
             actor=actor,
             key_id=access.key_id,
         )
@@ -125,12 +126,24 @@ _PAGING: Final = frozenset(("after", "limit"))
 
 def entries_in(body: bytes) -> int:
     """Return how many entries an answer shows: those of its lists, else itself."""
+    lists = _lists_in(body)
+    return sum(map(len, lists)) if lists else 1
+
+
+def conversations_in(body: bytes) -> list[UUID]:
+    """Return the conversations that the entries of a view's page are of, as they come."""
+    entries = (entry for each in _lists_in(body) for entry in each)
+    rows = (cast("dict[str, object]", entry) for entry in entries if isinstance(entry, dict))
+    ids = (row.get("conversation") for row in rows)
+    return [UUID(each) for each in ids if isinstance(each, str)]
+
+
+def _lists_in(body: bytes) -> list[list[object]]:
     try:
         document = cast("object", json.loads(body))
     except ValueError:
-        return 1
+        return []
     if not isinstance(document, dict):
-        return 1
+        return []
     members = cast("dict[str, object]", document).values()
-    lists = [cast("list[object]", value) for value in members if isinstance(value, list)]
-    return sum(map(len, lists)) if lists else 1
+    return [cast("list[object]", value) for value in members if isinstance(value, list)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
+from uuid import UUID
 
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal.output import named
@@ -36,19 +37,27 @@ def record_conversation(
     elif command not in CONVERSATION_COMMANDS:
         return
     which = None if key is None else named(store, str(key))
+    is_export = command == "export" and subject is not None
+    exported = store.subjects.conversations(str(subject)) if is_export else []
     store.access.record(
         f"onrecord {command}",
         which=None if which is None else which.conversation_id,
         asked={} if subject is None else {"subject": subject},
         entries=None if which is None else which.head.version,
+        conversations=[each.conversation_id for each in exported],
         actor=actor,
     )
 
 
 def record_page(
-    store: Store, command: str, options: Mapping[str, object], entries: int, actor: str
+    store: Store,
+    command: str,
+    options: Mapping[str, object],
+    entries: int,
+    conversations: Iterable[UUID],
+    actor: str,
 ) -> None:
-    """Record that somebody is shown a page of entries, and which options asked for it."""
+    """Record that somebody is shown a page of entries of conversations, and which options asked for it."""
     key = options.get("key") or options.get("conversation")
     asked = {
         name.rstrip("_"): value
@@ -60,5 +69,6 @@ def record_page(
         which=None if key is None else named(store, str(key)).conversation_id,
         asked=asked,
         entries=entries,
+        conversations=conversations if key is None else (),
         actor=actor,
     )

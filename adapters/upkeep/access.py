@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -21,7 +21,8 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError, StorageUnavailable
 from onrecord.domain.header import microseconds_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.operators import LAST_MOMENT, AccessRead
+from onrecord.domain.marks.marked_ids import is_marked
+from onrecord.domain.operators import LAST_MOMENT, MOST_CONVERSATIONS, AccessRead
 from onrecord.projections.access.access_records import AccessEntry
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class StoreAccess:
         which: str | UUID | None = None,
         asked: Mapping[str, object] | None = None,
         entries: int | None = None,
+        conversations: Iterable[UUID] = (),
         actor: str | None = None,
         key_id: UUID | None = None,
     ) -> bool:
@@ -74,7 +76,8 @@ class StoreAccess:
 
         `via` is the command, the route or a word of yours. `which` is the conversation (its key, or its
         id), `asked` what a query was given, of which the names are recorded and a keyed digest,
-        `entries` how many are shown, `actor` who reads. What fails is warned of;
+        `entries` how many are shown, `conversations` the ids of those that a page shows something of (1,000
+        are named, more are counted), `actor` who reads. What fails is warned of;
         StorageUnavailable, and nothing may be shown, where the mode is "required". InvalidInput says
         which argument is wrong.
         """
@@ -82,6 +85,7 @@ class StoreAccess:
             return False
         given = {name: value for name, value in (asked or {}).items() if value is not None}
         on = None if which is None else self._id_of(which)
+        shown = tuple(dict.fromkeys(each for each in conversations if not is_marked(each)))
         try:
             fact = AccessRead(
                 tenant=self._tenant,
@@ -91,6 +95,8 @@ class StoreAccess:
                 query=self._query(given) if given else None,
                 key_id=key_id,
                 entries=entries,
+                conversations=shown[:MOST_CONVERSATIONS],
+                more=len(shown[MOST_CONVERSATIONS:]),
                 at=now(),
             )
         except ValidationError as error:
@@ -122,8 +128,8 @@ class StoreAccess:
         """Return what was read, the last day first and in it the last recorded: at most `limit` entries.
 
         From `since` on (else from 30 days before `until`) and before `until` (else until now), by
-        `actor` (the name, or the keyed digest in hex), of a conversation (its key, or its id). What programs
-        read counts for no conversation. InvalidInput says which argument is wrong.
+        `actor` (the name, or the keyed digest in hex), of a conversation (its key, or its id): who read it, and
+        whom a page or an export showed something of it. What programs read counts for no conversation. InvalidInput says which argument is wrong.
         """
         if limit < 1:
             raise InvalidInput("limit is at least 1")
@@ -137,7 +143,7 @@ class StoreAccess:
         found = (
             entry
             for entry in self._log.entries(begin, end)
-            if (which is None or entry.conversation_id == which)
+            if (which is None or entry.showed(which))
             and (readers is None or entry.actor in readers)
         )
         return list(self._named(list(islice(found, limit))))

@@ -26,7 +26,8 @@ class AccessEntry:
     `via` is the command, the route or the program's own word; None of a program, whose `reads` say how
     often by each verb or route. `conversation_id` and `key` are of the conversation that was read,
     None of a query, whose `asked` names what was given, and `query` is the keyed digest of it.
-    `entries` is how many were shown, None where nobody can tell. `key_id` is the key of the service.
+    `entries` is how many were shown, None where nobody can tell. `conversations` are those that a page or
+    an export showed something of, and `more` is how many there were besides. `key_id` is the key of the service.
     """
 
     at: int
@@ -37,9 +38,15 @@ class AccessEntry:
     asked: tuple[str, ...] = ()
     query: str | None = None
     entries: int | None = None
+    conversations: tuple[UUID, ...] = ()
+    more: int = 0
     reads: Mapping[str, int] = field(default_factory=dict[str, int])
     key_id: UUID | None = None
     actor_name: str | None = None
+
+    def showed(self, conversation_id: UUID) -> bool:
+        """Whether something of a conversation was shown, as far as the entry names it."""
+        return conversation_id == self.conversation_id or conversation_id in self.conversations
 
     @property
     def time(self) -> datetime:
@@ -80,6 +87,8 @@ def access_entry(event: RecordedEvent, operators: UUID) -> AccessEntry | None:
                 asked=fact.asked,
                 query=fact.query,
                 entries=fact.entries,
+                conversations=fact.conversations,
+                more=fact.more,
                 key_id=fact.key_id,
             )
         case AccessCounted():

@@ -62,6 +62,11 @@ def test_a_persons_read_is_recorded_without_what_was_read(opens: Opens) -> None:
     assert searched.query is not None
     assert store.access.entries(actor="ana") == store.access.entries(conversation="a") == [shown]
     assert store.access.entries(limit=1) == [searched]
+    others = [uuid7() for _ in range(1_001)]
+    store.access.record("onrecord overview", conversations=[own, own, *others])
+    overview, *_ = store.access.entries(conversation="a")
+    assert (overview.via, overview.conversation_id) == ("onrecord overview", None)
+    assert (overview.conversations, overview.more) == ((own, *others[:999]), 2)
     for event in recorded(store):
         assert b"swordfish" not in event.header + (event.body or b"")
         assert b"ana" not in event.header + (event.body or b"")

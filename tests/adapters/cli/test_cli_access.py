@@ -100,7 +100,9 @@ def test_entries_are_listed_by_conversation_actor_and_time(command: Command) -> 
     assert (listed[0]["asked"], listed[1]["entries"]) == (["role", "text"], 3)
     assert "swordfish" not in str(listed)
     of_one = command("access", "--conversation", "support/1", "--json").documents
-    assert [each["via"] for each in of_one] == ["onrecord show"]
+    assert [each["via"] for each in of_one] == ["onrecord search", "onrecord show"]
+    assert of_one[0]["conversations"] == [of_one[1]["conversation"]]
+    assert (of_one[0]["more"], of_one[1]["conversations"]) == (0, [])
     assert command("access", "--actor", "ben").out == ""
     day = datetime.now(UTC).date().isoformat()
     assert command("access", "--until", "2020-01-01").out == ""

@@ -45,6 +45,10 @@ def test_people_are_told_of_each_time_and_programs_by_the_minute(
     assert (events.key, events.key_id) == ("support/4711", KEYS["reader"].key_id)
     assert (searched.via, searched.asked) == ("GET /v1/search", ("text",))
     assert searched.query is not None
+    with onrecord.connect(url, tenant=TENANT) as store:
+        own = store.get("support/4711").conversation_id
+        assert searched.conversations == (own,)
+        assert store.access.entries(conversation=own) == [searched, events]
 
 
 def test_nothing_is_answered_that_cannot_be_recorded_where_that_is_required(
