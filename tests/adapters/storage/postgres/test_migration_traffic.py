@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,9 +26,10 @@ from onrecord.adapters.storage.queries import (
     Migration,
     load_functions,
     load_migrations,
+    load_queries,
     statements,
 )
-from onrecord.adapters.storage.sqlite import file
+from onrecord.adapters.storage.sqlite import connection, file
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, migrate_sqlite, open_sqlite
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import SchemaOlder, StorageBusy
@@ -59,7 +60,8 @@ def make_older(url: str) -> None:
         for part, made in (("tables", tables), ("functions", functions)):
             for statement in statements(made.sql):
                 if "onrecord.view_" not in statement:  # Those of views whose tables came later.
-                    owner.execute(statement.encode())
+                    # So did the mark of an encrypted log.
+                    owner.execute(statement.replace("l.encrypted", "false").encode())
             digest = made.digest if part == "tables" else b"of before"
             owner.execute(owner.queries["migrated"], (part, made.version, digest))
 
@@ -175,9 +177,14 @@ def open_older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Sqlite:
     def steps(dialect: str) -> tuple[Migration, ...]:
         return load_migrations(dialect)[:SQLITE_BEFORE]
 
+    def queries(dialect: str) -> Mapping[str, str]:
+        known = load_queries(dialect)
+        return {**known, "log_end": known["log_end"].replace("encrypted", "0")}
+
     with monkeypatch.context() as before:
         before.setattr(file, "_SCHEMA", SQLITE_BEFORE)
         before.setattr(file, "load_migrations", steps)
+        before.setattr(connection, "load_queries", queries)
         return open_sqlite(path)
 
 
