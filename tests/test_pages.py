@@ -10,6 +10,7 @@ import onrecord
 import onrecord_verify
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
@@ -143,13 +144,20 @@ def test_the_page_on_encryption_does_what_it_says(
     for name, value in re.findall(r"^export (\w+)=(\S+)$", text, re.MULTILINE):
         monkeypatch.setenv(name, value)
     page = tmp_path / "encryption.md"
-    begin, rotating = re.split(r"^## (?=Whose)", text, flags=re.MULTILINE)
+    begin, rotating, moving = re.split(r"^## (?=Whose|Moving)", text, flags=re.MULTILINE)
     places.mkdir()
     page.write_text(begin, encoding="utf-8")
     assert run_commands(page) == 1
     run_program(page)
     page.write_text(rotating, encoding="utf-8")
     assert run_commands(page) == 4
+    with onrecord.connect("sqlite:///clear.db", keys="", kek="") as store:
+        store.conversation("support/4711").user("Where is my parcel?")
+    new_key_file(tmp_path / "kek")
+    monkeypatch.setenv("ONRECORD_KEK", str(tmp_path / "kek"))
+    monkeypatch.setenv("ONRECORD_KEYS", str(places / "new-keys.db"))
+    page.write_text(moving, encoding="utf-8")
+    assert run_commands(page) == 3
 
 
 def test_the_page_on_capabilities_lists_all_that_an_entry_tells() -> None:
