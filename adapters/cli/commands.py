@@ -8,15 +8,17 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.cli import (
-    access,
+    audit,
     capability_commands,
     conversation_commands,
     document_commands,
+    evidence,
     history_commands,
     key_commands,
     process_models,
     request_commands,
     retention,
+    seal_commands,
     serve,
     tool_commands,
     transfer,
@@ -25,7 +27,6 @@ from onrecord.adapters.cli import (
     views,
     worker,
 )
-from onrecord.adapters.cli.ledger import audit, evidence, move, seals
 from onrecord.adapters.cli.program import AsJson, Command, app
 
 __all__ = ["app"]
@@ -111,17 +112,17 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         views.usage,
         audit.audit,
         views.in_force,
-        access.access,
+        audit.access,
     ),
     "Look after the store": (
         upkeep.migrate,
         upkeep.verify,
-        seals.seal_key,
-        seals.seal,
-        seals.checkpoint,
+        seal_commands.seal_key,
+        seal_commands.seal,
+        seal_commands.checkpoint,
         key_commands.kek,
         key_commands.rotate_keys,
-        move.move,
+        evidence.move,
         transfer.export,
         transfer.import_,
         evidence.evidence,

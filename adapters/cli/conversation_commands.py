@@ -14,8 +14,7 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.access import show_and_record
-from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
+from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened, show_and_record
 from onrecord.adapters.cli.views import After, ConversationOption, Limit, Since, Until, show_page
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of

@@ -10,18 +10,23 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
+from uuid import UUID
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.reads import record_page
+from onrecord.adapters.terminal.view_pages import Listing, show
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.api import listed, names
 
 if TYPE_CHECKING:
     from onrecord.adapters.store import Store
+    from onrecord.adapters.terminal.view_pages import CaughtUpPage
 
+EntryT = TypeVar("EntryT")
 
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,4})d", re.ASCII)
 
@@ -316,3 +321,27 @@ def registered(store: Store, references: Sequence[str] | None) -> list[str]:
     if references and "" not in sys.path:
         sys.path.insert(0, "")  # A module in this folder is found, as `python -m` finds it.
     return [store.views.register(load_projection(reference)) for reference in references or ()]
+
+
+def show_and_record(
+    context: typer.Context,
+    store: Store,
+    listing: Listing[EntryT],
+    page: CaughtUpPage[EntryT],
+    *,
+    as_json: bool,
+) -> None:
+    """Show a page of a view, once it is recorded that somebody reads it."""
+    ids = (getattr(entry, "conversation_id", None) for entry in page.page)
+    record_read(context, store, len(page.page), [each for each in ids if each is not None])
+    show(store, listing, page, as_json=as_json)
+
+
+def record_read(
+    context: typer.Context, store: Store, entries: int, conversations: Sequence[UUID] = ()
+) -> None:
+    """Record that whoever is at the terminal is shown so many entries of conversations by a command."""
+    if store.access.mode == "off":
+        return
+    command, options = str(context.info_name), context.params
+    record_page(store, command, options, entries, conversations, acting_name(None))

@@ -12,9 +12,9 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli.ledger.seals import Authority
 from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, opened, time_given
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
+from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of, keys_of
 from onrecord.adapters.terminal import output

@@ -10,11 +10,11 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.access import show_and_record
 from onrecord.adapters.cli.program import (
     AsJson,
     Url,
     opened,
+    show_and_record,
     time_given,
 )
 from onrecord.adapters.terminal.output import named

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.storage.steps import beside_loop
@@ -20,8 +20,6 @@ from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import ConversationForked
 from onrecord.domain.log import Append, Log
-
-T = TypeVar("T")
 
 _MOST_KEPT: Final = 10_000
 _FORKED: Final = "conversation.forked"
@@ -35,8 +33,8 @@ class ConversationCiphers:
         """Ask for nothing yet. `log` is as it is stored."""
         self._log = log
         self._keys = keys
-        self._names: OrderedDict[UUID, str] = OrderedDict()
-        self._named: OrderedDict[UUID, tuple[tuple[str, ...], str]] = OrderedDict()
+        self._names: Newest[UUID, str] = Newest(_MOST_KEPT)
+        self._named: Newest[UUID, tuple[tuple[str, ...], str]] = Newest(_MOST_KEPT)
         self._lock = threading.Lock()
 
     def to_append(self, append: Append, batch: Mapping[UUID, BodyCipher] = _NO_BATCH) -> BodyCipher:
@@ -58,7 +56,8 @@ class ConversationCiphers:
             raise InvalidInput(
                 "the conversation is of other subjects since its first event: name those, or none"
             )
-        self._keep(self._named, append.conversation_id, (subjects, named.name))
+        with self._lock:
+            self._named[append.conversation_id] = subjects, named.name
         return named
 
     def own(self, append: Append) -> BodyCipher:
@@ -72,7 +71,8 @@ class ConversationCiphers:
     def note_begun(self, conversation_id: UUID, header: bytes) -> None:
         """Remember what a conversation is under whose first event, with this header, was recorded."""
         if (name := key_name_in(header)) is not None:
-            self._keep(self._names, conversation_id, name)
+            with self._lock:
+                self._names[conversation_id] = name
 
     def of_begun(self, conversation_id: UUID) -> BodyCipher | DestroyedKey | None:
         """Return what a conversation is under since its first event; None if it has none, or one in clear."""
@@ -105,12 +105,6 @@ class ConversationCiphers:
             return None
         self.note_begun(conversation_id, first.header)
         return key_name_in(first.header)
-
-    def _keep(self, kept: OrderedDict[UUID, T], conversation_id: UUID, what: T) -> None:
-        with self._lock:
-            kept[conversation_id] = what
-            while len(kept) > _MOST_KEPT:
-                kept.popitem(last=False)
 
     def _of_origin(self, append: Append, batch: Mapping[UUID, BodyCipher]) -> BodyCipher | None:
         for event in append.events:

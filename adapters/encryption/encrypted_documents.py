@@ -7,12 +7,12 @@ before that is under the conversation's own key, and is encrypted anew where the
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
 from onrecord.adapters.encryption.encrypted_blobs import EncryptedBlob, StoredBlob
@@ -33,7 +33,7 @@ class EncryptedDocuments:
         self._stored = stored
         self._ciphers = ciphers
         # Of conversations that may not have begun: the keys that a document of theirs was put under.
-        self._put_under: OrderedDict[UUID, str] = OrderedDict()
+        self._put_under: Newest[UUID, str] = Newest(_MOST_KEPT)
         self._lock = threading.Lock()
 
     def put(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
@@ -91,8 +91,6 @@ class EncryptedDocuments:
         self._stored.put_keyed_blob(tenant, conversation_id, encrypted)
         with self._lock:
             self._put_under[conversation_id] = cipher.name
-            while len(self._put_under) > _MOST_KEPT:
-                self._put_under.popitem(last=False)
         return encrypted.blob
 
     def _decrypted(self, conversation_id: UUID, blob: Blob, cipher: BodyCipher) -> Iterator[bytes]:

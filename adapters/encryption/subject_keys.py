@@ -11,13 +11,13 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
 
+from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.key_encryption import KeyEncryption
 from onrecord.adapters.encryption.key_store import GenerationClosed, KeyStore
@@ -87,8 +87,8 @@ class SubjectKeys:
         self._digest = digest
         self._clock = clock
         self._lock = threading.Lock()
-        self._ciphers: OrderedDict[str, _Kept] = OrderedDict()
-        self._by_subjects: OrderedDict[tuple[Subject, ...], _Kept] = OrderedDict()
+        self._ciphers: Newest[str, _Kept] = Newest(_MOST_KEPT)
+        self._by_subjects: Newest[tuple[Subject, ...], _Kept] = Newest(_MOST_KEPT)
         self._destructions = 0
         self._fitting: str | None = None
 
@@ -297,14 +297,12 @@ class SubjectKeys:
         self._put(self._ciphers, cipher.name, kept, destructions)
         return kept
 
-    def _put(self, kept: OrderedDict[K, _Kept], key: K, cipher: _Kept, destructions: int) -> None:
+    def _put(self, kept: Newest[K, _Kept], key: K, cipher: _Kept, destructions: int) -> None:
         """Keep a cipher, unless a key was destroyed since so many were: it may be one of the cipher's."""
         with self._lock:
             if self._destructions != destructions:
                 return
             kept[key] = cipher
-            while len(kept) > _MOST_KEPT:
-                kept.popitem(last=False)
 
     def _forget(self, key_id: str) -> None:
         with self._lock:
@@ -313,7 +311,7 @@ class SubjectKeys:
             _drop(self._by_subjects, key_id)
 
 
-def _drop(kept: OrderedDict[K, _Kept], key_id: str) -> None:
+def _drop(kept: Newest[K, _Kept], key_id: str) -> None:
     """Drop the ciphers that a key is one of."""
     for key in [key for key, each in kept.items() if key_id in key_ids_of(each.cipher.name)]:
         del kept[key]

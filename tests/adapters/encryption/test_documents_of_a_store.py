@@ -86,4 +86,7 @@ def test_documents_whose_key_was_destroyed_are_told_as_erased(
         request = later.request("anthropic-messages", model="claude-sonnet-4-5")
         assert "Read this" not in f"{request['messages']}"
         assert "Here is it again" in f"{request['messages']}"
-        assert other.verify().faults == ()
+        # The key went from the key store alone: that is told, and nothing of documents is.
+        faults = [fault.why for fault in other.verify().faults]
+        assert faults
+        assert all("no erasure in the log tells of it" in why for why in faults)
