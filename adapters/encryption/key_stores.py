@@ -24,7 +24,7 @@ def key_store_at(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) ->
     """
     if keys.startswith(_SERVER):
         return _on_server(keys, log_id, stored, may_make=may_make)
-    from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+    from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 
     file = _file(keys)
     if not may_make and not file.exists():

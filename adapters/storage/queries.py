@@ -34,7 +34,7 @@ DEFAULT_SCHEMA: Final = "onrecord"
 _FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "sqlite": ("onrecord.adapters.storage.sqlite",),
     "sqlite_views": ("onrecord.adapters.views.sqlite",),
-    "sqlite_keys": ("onrecord.adapters.encryption",),
+    "sqlite_keys": ("onrecord.adapters.encryption.sqlite",),
     "postgres_keys": ("onrecord.adapters.encryption.postgres",),
     "postgres": ("onrecord.adapters.storage.postgres", "onrecord.adapters.views.postgres"),
 }

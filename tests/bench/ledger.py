@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from onrecord.adapters.encryption.aes import BodyCipher
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.key_file import new_key_file
-from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.seals.proofs import LogProofs

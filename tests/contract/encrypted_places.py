@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog, StoredLog
-from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 from onrecord.adapters.encryption.subject_keys import SubjectKeys
 from onrecord.domain.log import Backend
 from onrecord.domain.seals.checkpoint import log_id_of

@@ -23,7 +23,7 @@ import pytest
 import onrecord
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.key_file import KeyFile
-from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 from onrecord.adapters.recording import spool
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.sqlite.connection import Session, Value

@@ -11,7 +11,7 @@ from uuid import UUID
 from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
 from onrecord.adapters.encryption.key_store import KeyStore
 from onrecord.adapters.encryption.postgres.key_store import open_postgres_keys
-from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 from onrecord.adapters.encryption.subject_keys import KeyErasure, SubjectKeys
 from onrecord.domain.encryption.subjects import Subject, named_subject
 from onrecord.domain.encryption.wrapped import Wrapped, WrappedKey

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.encryption.sqlite_key_store import open_key_store
+from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 from onrecord.domain.encryption.wrapped import (
     Rewrapping,
     Wrapped,

@@ -1,0 +1,1 @@
+"""The keys of subjects in a SQLite file."""
