@@ -123,6 +123,14 @@ def encode(event: Event) -> bytes:
     return jsontext.write(_plain(event))
 
 
+_OBJECT: Final = b"{"
+_RESTORE: Final = "run `onrecord verify` and restore it from a backup"
+_OPEN_ANEW: Final = (
+    "if the log was encrypted since this program opened it, start it anew with the keys; else run "
+    "`onrecord verify`"
+)
+
+
 def decode(name: str, schema_version: int, body: bytes) -> Event | Unrecognised:
     """Return the event that body bytes hold, in its present shape, or the raw bytes unrecognised.
 
@@ -141,7 +149,7 @@ def decode(name: str, schema_version: int, body: bytes) -> Event | Unrecognised:
         # The cause may tell what was said.
         raise CorruptRecord(
             f"the body of a {name} event does not have the shape of version {schema_version}: "
-            "run `onrecord verify` and restore it from a backup"
+            f"{_RESTORE if body.startswith(_OBJECT) else _OPEN_ANEW}"
         ) from None
 
 

@@ -19,7 +19,7 @@ from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import backend_of
-from onrecord.errors import SchemaOlder, StorageReadOnly, StorageUnavailable
+from onrecord.errors import CorruptRecord, SchemaOlder, StorageReadOnly, StorageUnavailable
 from tests.adapters.storage.eventsourcing.refunds import Refunds, environment
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT
@@ -100,6 +100,8 @@ def test_a_program_without_keys_that_opened_first_says_nothing_in_clear(log: Log
             assert first.forget("a", reason="asked to", actor="eve").events == 0
             assert [listed.key for listed in store.conversations()] in ([], ["b"])
             store.conversation("b").user("Hello")
+        with pytest.raises(CorruptRecord, match="start it anew with the keys"):
+            first.get("b").history()
         assert faults_of(store) == []
 
 
