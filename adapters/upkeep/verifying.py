@@ -47,6 +47,7 @@ from onrecord.projections.verification.belongings import (
     erasure_faults,
     key_faults,
     operators_faults,
+    origin_faults,
     snapshot_faults,
 )
 from onrecord.projections.verification.encryption import BodyCodecs
@@ -265,6 +266,7 @@ class _Check:
             self.add(operators_faults(head, events, self._backend.digest))
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
         self.add(unsaid_key_faults(self._backend, head, fold.unread))
+        self.add(origin_faults(fold, self._backend.owner))
         self.add(snapshot_faults(head, read.snapshots))
         self.add(self._stored.faults(head, fold, read.references, read.blobs))
         self._keys += len(keys)

@@ -194,6 +194,17 @@ def actor_faults(names: Iterable[ActorName], digest: Digest) -> Iterator[Fault]:
             )
 
 
+def origin_faults(fold: Fold, owner: Callable[[UUID], UUID | None]) -> Iterator[Fault]:
+    """Yield the events that say that a conversation goes on from another tenant's; nobody reads it so.
+
+    `owner` gives whose a conversation is, None where it has not begun.
+    """
+    for recorded, origin in fold.forks:
+        if owner(origin) not in (None, fold.tenant):
+            why = f"at position {recorded.position} it claims to go on from another tenant's conversation"
+            yield Fault(fold.conversation_id, recorded.version, why)
+
+
 def snapshot_faults(head: StoredHead, snapshots: Sequence[StoredSnapshot]) -> Iterator[Fault]:
     """Yield the snapshots that cannot be of an aggregate."""
     if head.forgotten and snapshots:

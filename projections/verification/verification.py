@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Final, TypeAlias, cast, get_args
+from typing import Final, NamedTuple, TypeAlias, cast, get_args
 from uuid import UUID
 
 from onrecord.domain import events
@@ -117,6 +117,13 @@ def place_faults(event: RecordedEvent, before: RecordedEvent | None) -> Iterator
         yield _fault(event, f"it is at position {event.position}, the one before it at {last}")
 
 
+class Forking(NamedTuple):
+    """An event that says that its conversation goes on from another one, and from which."""
+
+    recorded: RecordedEvent
+    origin: UUID
+
+
 class Fold:
     """A conversation as its events leave it, taken one after the other from the first one on.
 
@@ -131,6 +138,7 @@ class Fold:
         self.tenant: UUID | None = None
         self.key: str | None = None
         self.is_fork = self.is_operators = False
+        self.forks: list[Forking] = []
         self.events = self.erased = 0
         self.newer = self.unread = 0
         self.started_at = self.recorded_at = self.position = 0
@@ -147,6 +155,8 @@ class Fold:
         if isinstance(happened, events.ConversationStarted) and not self.events:
             self.key = happened.key
         self.is_fork = self.is_fork or event.type == "conversation.forked"
+        if isinstance(happened, events.ConversationForked):
+            self.forks.append(Forking(event, happened.origin))
         self.is_operators = self.is_operators or is_operators(event.type)
         faults += self._follow(event, happened)
         faults += self._advance(stored, effect)

@@ -24,7 +24,10 @@ from onrecord.domain.inventory import (
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.domain.request_template import Template
 from onrecord.domain.seals.merkle import EMPTY, Root
+from onrecord.projections.verification.verification import Fault
+from tests.contract.places import WHERE_THE_LOG_IS
 from tests.factories import (
+    OTHER_TENANT,
     TENANT,
     answer,
     appending,
@@ -226,6 +229,23 @@ def test_another_root_and_a_larger_one_are_faults(backend: Backend) -> None:
     assert cut.why == f"shard {shard} was cut: it had 9 events, it has 1"
     (none,) = verify_log(backend, roots=[Root(99, 0, bytes(32))]).faults
     assert none.why == "the log has no shard 99"
+
+
+@pytest.mark.parametrize("place", [*WHERE_THE_LOG_IS], indirect=True)
+def test_a_fork_of_another_tenants_conversation_is_named_with_its_position(
+    backend: Backend,
+) -> None:
+    origin, (own, foreign) = begun(backend), (uuid4(), uuid4())
+    for fork, tenant in ((own, TENANT), (foreign, OTHER_TENANT)):
+        backend.open(tenant, "fork", fork)
+        forked = events.ConversationForked(origin=origin, version=1)
+        (verdict,) = backend.append([appending(fork, started("fork"), forked, tenant=tenant)])
+    assert isinstance(verdict, Recorded)
+    place = f"at position {verdict.position}"
+    why = f"{place} it claims to go on from another tenant's conversation"
+    assert verify_log(backend).faults == (Fault(foreign, 2, why),)
+    assert verify_conversation(backend, foreign).faults == (Fault(foreign, 2, why),)
+    assert verify_conversation(backend, own).is_whole
 
 
 def forget(backend: Backend, conversation: UUID) -> None:
