@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from onrecord.adapters.service.route import Call
 from onrecord.domain.encoding import decode
 from onrecord.domain.encryption.bodies import is_clear, key_name_in
 from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.events import ConversationForked
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import SALT_SIZE, header_bytes, parse_header
 from onrecord.domain.log import Append, NewEvent
@@ -70,6 +72,7 @@ def is_visible(call: Call[Any, Any], conversation_id: UUID) -> bool:
     return owner is not None and may_act_for(call, owner)
 
 
+_FORKED: Final = "conversation.forked"
 _OF_KEYS: Final = frozenset({ISSUED, USED, REVOKED})
 
 
@@ -127,6 +130,38 @@ def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
             return move_id(tenant, origin)
         case _:
             return None
+
+
+def must_go_on_from_its_tenant(call: Call[Any, Any], appends: Sequence[Append]) -> None:
+    """Raise InvalidInput where an append is a fork of what is no conversation of its tenant.
+
+    A step of the log, for forks alone. The answer is the same whether another tenant has the origin or nobody
+    does. Who has a key for all tenants may bring a fork before its origin.
+    """
+    for append in appends:
+        for ordinal, event in enumerate(append.events):
+            origin = _origin_of(event) if event.type == _FORKED else None
+            if origin is None:
+                continue
+            owner = call.tenants.owners.of(origin) or _owner_among(appends, origin)
+            if owner != append.tenant and not (owner is None and call.access.all_tenants):
+                why = "goes on from what is no conversation of its tenant"
+                raise InvalidInput(f"event {ordinal} of an append {why}")
+
+
+def _origin_of(event: NewEvent) -> UUID | None:
+    """Return what a fork goes on from; None where this release cannot tell."""
+    try:
+        forked = decode(event.type, event.schema_version, event.body)
+    except CorruptRecord:
+        return None
+    return forked.origin if isinstance(forked, ConversationForked) else None
+
+
+def _owner_among(appends: Sequence[Append], conversation_id: UUID) -> UUID | None:
+    """Return who begins a conversation by one of these appends; None where none does."""
+    of = (each for each in appends if each.events and each.conversation_id == conversation_id)
+    return next((each.tenant for each in of), None)
 
 
 def must_be_in_clear(append: Append) -> None:

@@ -22,6 +22,7 @@ from onrecord.adapters.service.strangers import (
     must_be_in_clear,
     must_be_of_its_tenant,
     must_be_whole,
+    must_go_on_from_its_tenant,
     must_make_no_keys,
 )
 from onrecord.adapters.storage.http.append_forms import (
@@ -173,6 +174,7 @@ async def append(call: Call[Empty, AppendsForm]) -> Response:
     def write() -> tuple[UUID, list[Verdict]]:
         for each in appends:
             must_be_of_its_tenant(call, each)
+        must_go_on_from_its_tenant(call, appends)
         verdicts = call.backend.append(appends)
         return call.backend.incarnation(), verdicts
 

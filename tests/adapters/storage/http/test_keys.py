@@ -24,6 +24,7 @@ from onrecord.domain.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
+from onrecord.domain.events import ConversationForked
 from onrecord.domain.head import Effect, Head
 from onrecord.domain.log import Append, NewEvent, Recorded
 from onrecord.domain.marks.marked_ids import operators_of
@@ -163,6 +164,50 @@ def test_nothing_of_another_tenant_is_written_or_erased(
     assert writer.actors().names(TENANT, [digest]) == {digest: "Ana"}
     assert b"".join(writer.get_blob(conversation, blob)) == b"report"
     assert operator.forget(conversation) == 2
+
+
+def test_a_fork_of_what_its_tenant_does_not_have_is_refused_whoever_has_it(
+    service: Served, writer: Http, stranger: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone = Access(TENANT, "operate", "everyone", UUID(int=5), all_tenants=True)
+    monkeypatch.setitem(KEYS, "ork_everyone", everyone)
+    theirs, nobodys, fork = begun(writer), uuid4(), uuid4()
+
+    def forking(origin: UUID, tenant: UUID = OTHER) -> list[Append]:
+        forked = ConversationForked(origin=origin, version=1)
+        beside = appending(uuid4(), started("beside"), tenant=tenant)
+        return [beside, appending(fork, started("fork"), forked, tenant=tenant)]
+
+    told = set[str]()
+    (end,) = writer.cursors()
+    for origin in (theirs, nobodys):
+        with pytest.raises(InvalidInput, match="no conversation of its tenant") as refused:
+            stranger.append(forking(origin))
+        told.add(str(refused.value))
+    for everyones in _opened(service, "ork_everyone"):
+        with pytest.raises(InvalidInput, match="no conversation of its tenant"):
+            everyones.append(forking(theirs))
+    assert len(told) == 1
+    assert writer.cursors() == [end]
+    verdicts = writer.append(forking(theirs, TENANT))
+    assert [type(verdict) for verdict in verdicts] == [Recorded, Recorded]
+
+
+def test_a_fork_may_come_with_its_origin_and_by_a_key_for_all_tenants_before_it(
+    service: Served, stranger: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone = Access(TENANT, "operate", "everyone", UUID(int=5), all_tenants=True)
+    monkeypatch.setitem(KEYS, "ork_everyone", everyone)
+    origin, other = uuid4(), uuid4()
+    forks = [
+        appending(uuid4(), started("f"), ConversationForked(origin=of, version=1), tenant=OTHER)
+        for of in (origin, other)
+    ]
+    verdicts = stranger.append([appending(origin, started("ada"), tenant=OTHER), forks[0]])
+    assert [type(verdict) for verdict in verdicts] == [Recorded, Recorded]
+    for everyones in _opened(service, "ork_everyone"):
+        (verdict,) = everyones.append(forks[1:])
+        assert isinstance(verdict, Recorded)
 
 
 def test_a_role_may_do_no_more_than_it_says(service: Served, writer: Http) -> None:
