@@ -384,7 +384,7 @@ class Conversation(ConversationRecording):
         forked = Conversation(self._tenancy, key, self._stream.holder)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
-        forked.log.append(*decided, expected_version=0)
+        forked._stream.append(*decided, expected_version=0)
         return forked
 
 

@@ -9,7 +9,8 @@ from uuid import UUID
 from onrecord.adapters.inputs.arguments import version_given, version_if_given
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.admission import must_refer_back, names_versions
-from onrecord.domain.events import Event
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import ConversationForked, Event
 from onrecord.domain.log import RecordedEvent
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ class ConversationLog:
 
         Raises VersionConflict where `expected_version` was given and is not the last one,
         IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
-        names a version that does not come before its own.
+        names a version that does not come before its own, or goes on from what its tenant does not have.
         """
         self._must_refer_back(events)
+        self._must_go_on_from_own(events)
         return self._stream.append(
             *events, expected_version=expected_version, causation_id=causation_id
         )
@@ -59,3 +61,14 @@ class ConversationLog:
             version = max(self._stream.head().version, 1)
             for place, event in named:
                 must_refer_back(event, version + place)
+
+    def _must_go_on_from_own(self, events: Iterable[Event]) -> None:
+        """Raise InvalidContent for a fork of what is no conversation of its tenant.
+
+        The answer is the same whether another tenant has the origin or nobody does.
+        """
+        for event in events:
+            if isinstance(event, ConversationForked):
+                owner = self._stream.backend.owner(event.origin)
+                if owner != self._stream.tenant:
+                    raise InvalidContent("a fork goes on from a conversation of its own tenant")

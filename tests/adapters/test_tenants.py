@@ -77,7 +77,8 @@ def test_who_claims_to_go_on_from_another_tenants_conversation_reads_none_of_it(
     origin = ours.conversation("ada")
     origin.user("Hello")
     fork = theirs.conversation("fork")
-    fork.log.append(ConversationForked(origin=origin.conversation_id, version=2))
+    # As another program may that does not look.
+    stream_of(fork).append(ConversationForked(origin=origin.conversation_id, version=2))
     fork.user("Good evening")
     for claiming in (fork, theirs.get("fork")):
         with pytest.raises(CorruptRecord, match="another tenant"):
@@ -85,6 +86,24 @@ def test_who_claims_to_go_on_from_another_tenants_conversation_reads_none_of_it(
         with pytest.raises(CorruptRecord, match="another tenant"):
             claiming.request(api="openai-chat", model="gpt-4.1")
     assert [turn.text for turn in origin.fork("ours").history()] == ["Hello"]
+
+
+def test_who_goes_on_from_what_the_tenant_does_not_have_is_told_the_same_whoever_has_it(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = two(tmp_path)
+    origin = ours.conversation("ada")
+    origin.user("Hello")
+    told = set[str]()
+    for id_ in (origin.conversation_id, uuid4()):
+        with pytest.raises(InvalidContent, match="its own tenant") as refused:
+            theirs.conversation("fork").log.append(ConversationForked(origin=id_, version=2))
+        told.add(str(refused.value))
+    assert len(told) == 1
+    assert list(theirs.conversations()) == []
+    fork = ours.conversation("fork")
+    fork.log.append(ConversationForked(origin=origin.conversation_id, version=2))
+    assert [turn.text for turn in fork.history()] == ["Hello"]
 
 
 def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> None:
@@ -130,7 +149,7 @@ def test_a_file_that_goes_on_from_another_tenants_conversation_is_refused(tmp_pa
     origin.user("Good evening")
     elsewhere = connect("memory://", tenant=TENANT)
     fork = elsewhere.conversation("fork")
-    fork.log.append(ConversationForked(origin=origin.conversation_id, version=1))
+    stream_of(fork).append(ConversationForked(origin=origin.conversation_id, version=1))
     path = written(elsewhere, fork.conversation_id, tmp_path / "fork.jsonl", "fork")
     with pytest.raises(InvalidInput, match="not in this store"):
         taken_in(ours, path)
