@@ -68,10 +68,10 @@ class Adoption(NamedTuple):
 class Lineages:
     """The lineages of one conversation; what was read stays known."""
 
-    def __init__(self, log: Log, conversation_id: UUID) -> None:
-        """Tell of a conversation."""
+    def __init__(self, log: Log, conversation_id: UUID, by: tuple[UUID, str] | None = None) -> None:
+        """Tell of a conversation, found `by` a tenant and a key; CorruptRecord where these are another's."""
         self._log = log
-        self._id = conversation_id
+        self._id, self._by = conversation_id, by
         self._origin: tuple[LineSegment, ...] | None = None
         self._adoptions: dict[int, Adoption | None] = {}
 
@@ -157,6 +157,10 @@ class Lineages:
             event = recorded.event()
             if isinstance(event, ConversationForked) and refers_back(event, recorded.version):
                 fork = event
+            if isinstance(event, ConversationStarted) and self._by is not None:
+                began = recorded.client_header().tenant, event.key
+                if began != self._by:
+                    raise CorruptRecord("its key is another conversation's: run `onrecord verify`")
         return fork
 
 

@@ -396,5 +396,5 @@ class Stream:
     def lineages(self) -> Lineages:
         """Return what tells what the conversation is made of."""
         if self._lineages is None:
-            self._lineages = Lineages(self.backend, self.conversation_id)
+            self._lineages = Lineages(self.backend, self.conversation_id, (self.tenant, self.key))
         return self._lineages

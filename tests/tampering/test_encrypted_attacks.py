@@ -206,6 +206,24 @@ def test_swapped_documents_are_named_and_read_by_nobody(attacked: Encrypted) -> 
             attacked.rows.undo(table)
 
 
+@pytest.mark.parametrize("other", [AGAIN, BEN, CLEO])
+def test_a_key_that_leads_to_another_conversation_tells_nothing_of_it(
+    attacked: Encrypted, other: Spoken
+) -> None:
+    rows = {id_in(row["conversation_id"]): row for row in attacked.rows.rows("conversation_key")}
+    one, put = rows[attacked.ids[ANA]], rows[attacked.ids[other]]
+    try:
+        for row in (one, put):
+            attacked.rows.delete("conversation_key", row)
+        for row in swapped(one, put, ["conversation_id"]):
+            attacked.rows.insert("conversation_key", row)
+        wrong = {attacked.ids[ANA], attacked.ids[other]}
+        assert {id_ for id_, _ in faults_of(attacked.verify())} >= wrong
+        must_be_corrupt(attacked, [ANA, other], is_read=False)
+    finally:
+        attacked.rows.undo("conversation_key")
+
+
 def documents_of(attacked: Encrypted, table: str) -> dict[Spoken, Row]:
     """The row with the bytes of each conversation's document."""
     rows = attacked.rows.rows(table)
