@@ -15,7 +15,7 @@ import apsw
 import psycopg
 import pytest
 
-from onrecord.adapters.encryption.encrypted_log import EncryptedLog, stored_of
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.encryption.local_keys import new_local_key
 from onrecord.adapters.store import backend_of
@@ -339,7 +339,7 @@ def test_a_fork_of_another_tenants_conversation_tells_nothing_of_it(fresh: Encry
         log = backend_of(store)
         id_ = log.open(forged.tenant, forged.key)
         append = appending(id_, started(forged.key), forking, tenant=forged.tenant)
-        (verdict,) = stored_of(log).append([append])
+        (verdict,) = log.append([append])
     assert isinstance(verdict, Recorded)
     assert isinstance(fresh.heard(forged), CorruptRecord)
 
