@@ -31,6 +31,9 @@ _EACH: Final = "checkpoints"
 _DIGITS: Final = 20
 _STAMPED: Final = ".tsr"
 _TILE: Final = WIDTH * HASH_SIZE
+_TOGETHER: Final = 64
+"""How many tiles are flushed together: as many files are open then, and half a megabyte waits."""
+
 _NAME: Final = re.compile(rf"[0-9]{{{_DIGITS}}}")
 
 
@@ -51,6 +54,7 @@ class ShardSeals:
         self.shard = shard
         self._keys = keys
         self._folder = f"{log_id}/{shard}"
+        self._waiting: dict[str, bytes] = {}
 
     def last(self) -> SealedCheckpoint | None:
         """Return the last checkpoint, or None; CorruptRecord where it is not ours, or not signed."""
@@ -83,10 +87,11 @@ class ShardSeals:
         return sealed
 
     def add(self, sealed: SealedCheckpoint) -> None:
-        """Keep a checkpoint, whose tiles are there; CorruptRecord where one of its size has another root.
+        """Keep a checkpoint behind its tiles; CorruptRecord where one of its size has another root.
 
         The last one stays where it is larger: somebody else sealed more meanwhile.
         """
+        self._keep_waiting()
         size = sealed.checkpoint.size
         there = self.at(size) or self._create(sealed)
         if there.checkpoint.hash != sealed.checkpoint.hash:
@@ -141,8 +146,20 @@ class ShardSeals:
         return data
 
     def write_tile(self, tile: Tile, data: bytes) -> None:
-        """Keep a tile; CorruptRecord where another one is there."""
-        self.place.create(f"{self._folder}/{tile.path()}", data)
+        """Keep a tile, with others or before the next checkpoint; CorruptRecord where another one is there."""
+        self._waiting[f"{self._folder}/{tile.path()}"] = data
+        if len(self._waiting) >= _TOGETHER:
+            self._keep_waiting()
+
+    def _keep_waiting(self) -> None:
+        """Keep the tiles that wait; where that fails they still do, and no checkpoint is kept before them.
+
+        Who dies amid that leaves some of them. The next seal makes the same bytes again: it writes
+        what is missing, and compares what it finds.
+        """
+        if self._waiting:
+            self.place.create_all(self._waiting)
+            self._waiting.clear()
 
     def _read(self, note: bytes, path: str) -> SealedCheckpoint:
         try:

@@ -10,13 +10,13 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
 
-from onrecord.adapters.storage.atomic_files import write_atomically
+from onrecord.adapters.storage.atomic_files import create_together, write_atomically
 from onrecord.domain.errors import (
     CorruptRecord,
     InvalidInput,
@@ -44,6 +44,10 @@ class Place(Protocol):
 
     def create(self, path: str, data: bytes) -> None:
         """Keep bytes at a path for good; CorruptRecord where others are there."""
+        ...
+
+    def create_all(self, files: Mapping[str, bytes]) -> None:
+        """Keep bytes at each of the paths as `create` does, durable once all are there."""
         ...
 
     def replace(self, path: str, data: bytes) -> None:
@@ -113,6 +117,12 @@ class Folder:
             except FileExistsError:
                 _must_be(data, self.read(path), path, self)
 
+    def create_all(self, files: Mapping[str, bytes]) -> None:
+        """Keep bytes at each of the paths as `create` does; they are flushed together."""
+        with _reached(self):
+            for path in create_together(self._root, files):
+                _must_be(files[path], self.read(path), path, self)
+
     def replace(self, path: str, data: bytes) -> None:
         """Keep bytes at a path, in place of those that are there."""
         with _reached(self):
@@ -180,6 +190,11 @@ class Remote:
             _must_be(data, there, path, self)
             return
         self.replace(path, data)
+
+    def create_all(self, files: Mapping[str, bytes]) -> None:
+        """Keep bytes at each of the paths as `create` does, one after the other."""
+        for path, data in files.items():
+            self.create(path, data)
 
     def replace(self, path: str, data: bytes) -> None:
         """Keep bytes at a path, in place of those that are there."""

@@ -1,19 +1,21 @@
 """A file that is written whole or not at all.
 
 The bytes go into a new file beside it, which is flushed to the disk and then takes the name. A
-reader, a full disk and a power cut meet the old file or the new one, never half of either.
+reader, a full disk and a power cut meet the old file or the new one, never half of either. Many
+new files may be flushed together, in two rounds: first their bytes, then their names.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Final
+import sys
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePath
+from typing import BinaryIO, Final
 
 _LONGEST_NAME: Final = 255
 """In bytes, as file systems take them."""
@@ -38,11 +40,33 @@ def write_atomically(path: Path, pieces: Iterable[bytes], *, replace: bool) -> i
         size = _write(aside, pieces, mode)
         _give_name(aside, target, replace=replace)
     except BaseException:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             aside.unlink()
         raise
     _flush_folder(target.parent)
     return size
+
+
+def create_together(root: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Write new files by their paths under a folder; return the paths that something has already; OSError.
+
+    All names are durable at the end, with the folders that lead to them: also the names that were
+    there, which another program may not have flushed yet. Whatever happens amid this, each name has
+    a whole file or none. As many files are open at once as there are.
+    """
+    with ExitStack() as stack:
+        new = {
+            path: stack.enter_context(_beside(root / path, data))
+            for path, data in files.items()
+            if not os.path.lexists(root / path)
+        }
+        # A name may reach the disk before it is flushed, so all bytes are there before the first name.
+        for _, file in new.values():
+            os.fsync(file.fileno())
+        named = {path for path, (aside, _) in new.items() if _has_taken(aside, root / path)}
+    for folder in sorted({root / folder for path in files for folder in PurePath(path).parents}):
+        _flush_folder(folder)
+    return [path for path in files if path not in named]
 
 
 def replace_secret(path: Path, pieces: Iterable[bytes]) -> None:
@@ -74,9 +98,35 @@ def _aside(target: Path) -> Path:
     return target.with_name("." + os.fsdecode(os.fsencode(target.name)[:room]) + ending)
 
 
-def _write(aside: Path, pieces: Iterable[bytes], mode: int) -> int:
+@contextmanager
+def _beside(target: Path, data: bytes) -> Generator[tuple[Path, BinaryIO]]:
+    """Write a file that is to take a name; it is gone at the end, unless it took it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = _aside(target)
+    try:
+        with _new(aside) as file:
+            file.write(data)
+            file.flush()
+            _begin_flush(file.fileno())
+            yield aside, file
+    finally:
+        with suppress(OSError):
+            aside.unlink()
+
+
+def _begin_flush(descriptor: int) -> None:
+    """Have the bytes on their way: the first flush of many then commits the journal for all of them."""
+    if sys.platform == "linux":
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _new(aside: Path) -> BinaryIO:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with open(os.open(aside, flags, _PRIVATE), "wb") as file:  # noqa: PTH123 - a descriptor
+    return open(os.open(aside, flags, _PRIVATE), "wb")  # noqa: PTH123 - a descriptor
+
+
+def _write(aside: Path, pieces: Iterable[bytes], mode: int) -> int:
+    with _new(aside) as file:
         size = sum(map(file.write, pieces))
         file.flush()
         if mode != _PRIVATE:
@@ -101,6 +151,15 @@ def _give_name(aside: Path, target: Path, *, replace: bool) -> None:
         aside.replace(target)
     else:
         aside.unlink()
+
+
+def _has_taken(aside: Path, target: Path) -> bool:
+    """Give a new file its name, and say whether it has it; not where another one came meanwhile."""
+    try:
+        _give_name(aside, target, replace=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _flush_folder(folder: Path) -> None:

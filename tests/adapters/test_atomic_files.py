@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.storage.atomic_files import write_atomically
+from onrecord.adapters.storage.atomic_files import create_together, write_atomically
 from tests.faults.small_disk import small_disk
 
 MEGABYTE = bytes(1024 * 1024)
@@ -167,6 +167,90 @@ def test_a_size_limit_of_the_process_leaves_the_old_file(tmp_path: Path) -> None
     assert "File too large" in done.stderr
     assert path.read_bytes() == b"old"
     assert names_in(tmp_path) == [path.name]
+
+
+TOGETHER = {"a/1": b"one", "a/2": b"two", "b/c/3": b"three"}
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    found = (each for each in folder.rglob("*") if each.is_file())
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in found}
+
+
+def test_files_that_are_made_together_are_all_flushed_before_the_first_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[tuple[int, int]] = []
+
+    def flush(descriptor: int) -> None:
+        flushed.append((os.fstat(descriptor).st_ino, len(set(files_in(tmp_path)) & set(TOGETHER))))
+
+    monkeypatch.setattr(os, "fsync", flush)
+    assert create_together(tmp_path, TOGETHER) == []
+    assert files_in(tmp_path) == TOGETHER
+    files = {((tmp_path / path).stat().st_ino, 0) for path in TOGETHER}
+    folders = {(tmp_path / path).stat().st_ino for path in (".", "a", "b", "b/c")}
+    assert set(flushed[:3]) == files
+    assert set(flushed[3:]) == {(folder, 3) for folder in folders}
+
+
+def test_what_is_there_is_left_named_and_flushed_by_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_together(tmp_path, {"a/2": b"old"})
+    flushed: list[int] = []
+
+    def flush(descriptor: int) -> None:
+        flushed.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", flush)
+    assert create_together(tmp_path, {"a/2": b"new"}) == ["a/2"]
+    assert (tmp_path / "a").stat().st_ino in flushed
+    assert files_in(tmp_path) == {"a/2": b"old"}
+
+
+def test_of_files_made_together_one_that_came_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(_: int) -> None:
+        (tmp_path / "a" / "2").write_bytes(b"of another")
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    assert create_together(tmp_path, TOGETHER) == ["a/2"]
+    assert files_in(tmp_path) == TOGETHER | {"a/2": b"of another"}
+
+
+@pytest.mark.parametrize("step", range(7 + 3))
+def test_an_interrupt_amid_files_made_together_leaves_whole_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    steps: list[str] = []
+
+    def interrupted(name: str) -> None:
+        take = getattr(os, name)
+
+        def run(*arguments: object) -> None:
+            steps.append(name)
+            if len(steps) == step + 1:
+                raise KeyboardInterrupt
+            take(*arguments)
+
+        monkeypatch.setattr(os, name, run)
+
+    interrupted("fsync")
+    interrupted("link")
+    with pytest.raises(KeyboardInterrupt):
+        create_together(tmp_path, TOGETHER)
+    assert files_in(tmp_path).items() <= TOGETHER.items()
+    create_together(tmp_path, TOGETHER)
+    assert files_in(tmp_path) == TOGETHER
+
+
+def test_a_full_disk_leaves_none_of_the_files_made_together() -> None:
+    with small_disk(2) as disk:
+        with pytest.raises(OSError, match="No space left"):
+            create_together(disk.folder, {"1": MEGABYTE, "2": MEGABYTE, "3": MEGABYTE})
+        assert files_in(disk.folder) == {}
 
 
 def writes_a_file(call: ast.Call) -> bool:

@@ -4,7 +4,7 @@ import logging
 import multiprocessing
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -276,6 +276,10 @@ class Watched(Folder):
     def create(self, path: str, data: bytes) -> None:
         self._take_step()
         super().create(path, data)
+
+    def create_all(self, files: Mapping[str, bytes]) -> None:
+        self._take_step()
+        super().create_all(files)
 
     def replace(self, path: str, data: bytes) -> None:
         self._take_step()
