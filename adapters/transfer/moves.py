@@ -26,7 +26,7 @@ from onrecord.domain.log import Append, Backend
 from onrecord.domain.marks.marked_ids import is_move, move_id, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
 from onrecord.domain.operators import LogMoved, retention_id
-from onrecord.domain.seals.checkpoint import log_id_of, parse_checkpoint
+from onrecord.domain.seals.checkpoint import Checkpoint, log_id_of, parse_checkpoint
 from onrecord.domain.seals.notes import parse_note
 from onrecord.projections.verification.moves import moves_of
 
@@ -70,15 +70,18 @@ def move(
     It goes on until nothing new came to the old log. What is there already is compared, and not recorded
     again: so it may be stopped anywhere and done again. `subjects` are those that conversations are about.
     Holds in force and retention classes are set in the new log by who set them. A checkpoint of the old
-    log that `seals` have is kept with what binds. CorruptRecord at the first event that is damaged or not
-    the same in both; InvalidInput where a log cannot be moved, or where one was forgotten meanwhile.
+    log that `seals` have is compared before anything is recorded, and kept with what binds. CorruptRecord
+    at the first event that is damaged or not the same in both, and where the old log is not what was
+    sealed; InvalidInput where a log cannot be moved, or where one was forgotten meanwhile.
     """
     new, found = _encrypted(source, destination), list[TenantMove]()
+    checkpoints = _checkpoints(source, seals, progress)
     for walk in _walks(source, new, "move", tenant, subjects):
-        sealed = _sealed(source, seals, walk.shard)
+        sealed = checkpoints.get(walk.shard)
         if sealed is not None:
-            walk.advance(min(sealed.checkpoint.size, _end(source, walk.shard)), _unseen)
-            _must_be_sealed(walk, sealed.checkpoint.size, sealed.checkpoint.hash)
+            end = _end(source, walk.shard)
+            walk.advance(sealed.checkpoint.size, _counting(progress, end))
+            _must_be_sealed(walk, sealed.checkpoint)
         _advance(walk, source, progress)
         walk.end()
         for of in walk.tenants.values():
@@ -120,8 +123,8 @@ def check(
             if fact.checkpoint is not None:
                 sealed = parse_checkpoint(parse_note(fact.checkpoint.encode()).text)
                 if walk.tree.size <= sealed.size <= fact.size:
-                    walk.advance(sealed.size, _unseen)
-                    _must_be_sealed(walk, sealed.size, sealed.hash)
+                    walk.advance(sealed.size, _counting(progress, of_shard[-1].size))
+                    _must_be_sealed(walk, sealed)
             walk.advance(fact.size, _counting(progress, of_shard[-1].size))
             _must_be_bound(walk, fact)
             left.remove(fact.tenant)  # What came later to it may not be moved.
@@ -176,10 +179,6 @@ def _counting(progress: Progress, total: int) -> Callable[[int], None]:
     return lambda done: progress(done, total)
 
 
-def _unseen(_done: int) -> None:
-    """Let progress pass."""
-
-
 def _end(source: Backend, shard: int) -> int:
     return next(last.position for last in source.cursors() if last.shard == shard)
 
@@ -191,10 +190,26 @@ def _sealed(source: Backend, seals: Seals, shard: int) -> SealedCheckpoint | Non
     return next((sealed for sealed in each if sealed is not None), None)
 
 
-def _must_be_sealed(walk: ShardWalk, size: int, root: bytes) -> None:
-    if walk.tree.size != size or walk.tree.root() != root:
+def _checkpoints(source: Backend, seals: Seals, progress: Progress) -> dict[int, SealedCheckpoint]:
+    """Return the last checkpoint of each shard that is sealed; CorruptRecord where the log is another one.
+
+    Nothing is recorded: all shards are read up to their checkpoints.
+    """
+    found = dict[int, SealedCheckpoint]()
+    for walk in _walks(source, None, "plan", None, NO_SUBJECTS):
+        sealed = _sealed(source, seals, walk.shard)
+        if sealed is not None:
+            size = min(sealed.checkpoint.size, _end(source, walk.shard))
+            walk.advance(size, _counting(progress, size))
+            _must_be_sealed(walk, sealed.checkpoint)
+            found[walk.shard] = sealed
+    return found
+
+
+def _must_be_sealed(walk: ShardWalk, sealed: Checkpoint) -> None:
+    if (walk.tree.size, walk.tree.root()) != (sealed.size, sealed.hash):
         raise CorruptRecord(
-            f"shard {walk.shard} of the old log is not what was sealed at {size} events: run "
+            f"shard {walk.shard} of the old log is not what was sealed at {sealed.size} events: run "
             "`onrecord verify --seals`"
         )
 

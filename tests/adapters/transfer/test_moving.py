@@ -17,7 +17,7 @@ from onrecord import Store
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.seals.signing import new_key, verified
-from onrecord.adapters.seals.trust import seals_of
+from onrecord.adapters.seals.trust import Seals, seals_of
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer import moves
@@ -302,20 +302,51 @@ def test_what_was_forgotten_is_not_moved_nor_kept_behind_the_back(logs: Logs) ->
         assert both.check()
 
 
+def _sealed(both: _Opened, place: Path) -> Seals:
+    """Seal the old log at a place, with a new key; return the seals as they are read."""
+    key = new_key(signer_of(log_id_of(both.old.digest)))
+    forging.seal(both.source, key, place)
+    return seals_of(SealSettings(places=(str(place),), public_keys=(str(key.public),)))
+
+
 def test_a_checkpoint_of_the_old_log_is_kept_with_what_binds(logs: Logs) -> None:
     place = logs.folder / "seals"
     with logs.opened() as both:
         forging.record(both.source)
-        key = new_key(signer_of(log_id_of(both.old.digest)))
-        forging.seal(both.source, key, place)
+        seals = _sealed(both, place)
         forging.go_on(both.source)
-        seals = seals_of(SealSettings(places=(str(place),), public_keys=(str(key.public),)))
         (of,) = both.move(seals=seals)
         assert of.bound is not None
         assert of.bound.checkpoint is not None
-        note = verified(of.bound.checkpoint.encode(), [key.public])
+        note = verified(of.bound.checkpoint.encode(), seals.trusted.keys)
         assert (parse_checkpoint(note.text).size, of.bound.size) == (8, 10)
         assert both.check() == [of.bound]
+
+
+def test_an_old_log_that_was_changed_under_its_seal_is_not_recorded(logs: Logs) -> None:
+    place = logs.folder / "seals"
+    with logs.opened() as both:
+        forging.record(both.source)
+        seals = _sealed(both, place)
+        id_ = both.source.get(forging.FIRST).conversation_id
+    _changed(
+        logs.rows(logs.old),
+        id_,
+        lambda row: {**row, "body": row["body"].replace(b"NW-20931", b"NW-20999")},
+    )
+    with logs.opened() as both:
+        with pytest.raises(CorruptRecord, match="not what was sealed at 8 events"):
+            both.move(seals=seals)
+        assert not everything(both.new.stored)
+
+
+def test_a_move_of_a_sealed_log_shows_its_progress(logs: Logs) -> None:
+    steps: list[tuple[int, int]] = []
+    with logs.opened() as both:
+        forging.record(both.source)
+        seals = _sealed(both, logs.folder / "seals")
+        both.move(seals=seals, progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(8, 8), (8, 8)]  # It was compared with the seal, then recorded.
 
 
 def test_what_is_no_old_and_no_new_log_is_refused(logs: Logs) -> None:
