@@ -17,15 +17,14 @@ from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.storage.append import let_log_know
 from onrecord.adapters.streams.stream import done_of
 from onrecord.adapters.transfer.importing import Progress, unheeded
+from onrecord.adapters.transfer.moved_retention import carry_retention
 from onrecord.adapters.transfer.moving import NO_SUBJECTS, Mode, ShardWalk, Subjects, TenantMove
-from onrecord.adapters.upkeep.dispositions import RetentionClasses
-from onrecord.adapters.upkeep.holds import holds
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend
 from onrecord.domain.marks.marked_ids import is_move, move_id, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
-from onrecord.domain.operators import LogMoved, retention_id
+from onrecord.domain.operators import LogMoved
 from onrecord.domain.seals.checkpoint import Checkpoint, log_id_of, parse_checkpoint
 from onrecord.domain.seals.notes import parse_note
 from onrecord.projections.verification.moves import moves_of
@@ -86,7 +85,7 @@ def move(
         walk.end()
         for of in walk.tenants.values():
             if of.events:
-                _carry(source, new, of.tenant)
+                carry_retention(source, new, of.tenant)
                 _bind(source, new, walk, of, sealed, actor)
         found += walk.tenants.values()
     return found
@@ -268,23 +267,3 @@ def _bind(
     request = Append(operators, stream, (draft_fact(of.bound, stamp),), len(known))
     (verdict,) = new.append([request])
     done_of(request, verdict)
-
-
-def _carry(source: Backend, new: EncryptedLog, tenant: UUID) -> None:
-    """Set the holds in force and the retention classes of a tenant in the new log, once."""
-    from onrecord.adapters.storage.eventsourcing.operators import Operators
-
-    operators = Operators(new, tenant)
-    there = {
-        (hold.conversation_id, hold.placed.matter, hold.placed.reason)
-        for hold in holds(new, tenant, lifted=True)
-    }
-    for hold in list(holds(source, tenant)):
-        placed = hold.placed
-        if (hold.conversation_id, placed.matter, placed.reason) not in there:
-            operators.place_hold(hold.conversation_id, placed.matter, placed.actor, placed.reason)
-    for entry in list(RetentionClasses(source, tenant).all()):
-        fact = entry.fact
-        of = fact.conversation_id, fact.label, fact.value
-        if not new.head(retention_id(new.digest, tenant, *of)).version:
-            operators.set_retention(*of, fact.keep, fact.actor, fact.rule)
