@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 from uuid import UUID
@@ -21,7 +23,7 @@ from onrecord.adapters.transfer.moved_retention import carry_retention
 from onrecord.adapters.transfer.moving import NO_SUBJECTS, Mode, ShardWalk, Subjects, TenantMove
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
 from onrecord.domain.header import SALT_SIZE
-from onrecord.domain.log import Append, Backend
+from onrecord.domain.log import Append, Backend, Cursor
 from onrecord.domain.marks.marked_ids import is_move, move_id, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
 from onrecord.domain.operators import LogMoved
@@ -109,25 +111,59 @@ def check(
     ]
     if not facts:
         raise InvalidInput("the new log tells of no move from the old one: move it first")
-    for last in source.cursors():
-        of_shard = sorted((f for f in facts if f.shard == last.shard), key=lambda fact: fact.size)
-        left = [fact.tenant for fact in of_shard]
-        walk = ShardWalk(source, new, last, tenants=left, mode="check")
-        for fact in of_shard:
-            if fact.size > last.position:
-                raise CorruptRecord(
-                    f"shard {fact.shard} of the old log has {last.position} events, and had {fact.size} "
-                    "when it was moved"
-                )
-            if fact.checkpoint is not None:
-                sealed = parse_checkpoint(parse_note(fact.checkpoint.encode()).text)
-                if walk.tree.size <= sealed.size <= fact.size:
-                    walk.advance(sealed.size, _counting(progress, of_shard[-1].size))
-                    _must_be_sealed(walk, sealed)
-            walk.advance(fact.size, _counting(progress, of_shard[-1].size))
-            _must_be_bound(walk, fact)
-            left.remove(fact.tenant)  # What came later to it may not be moved.
+    lasts = {last.shard: last for last in source.cursors()}
+    for fact in facts:
+        if fact.shard not in lasts:
+            raise CorruptRecord(
+                f"the new log tells of a move from shard {fact.shard}, and the old one has none of that number"
+            )
+    for shard, last in lasts.items():
+        _check_shard(source, new, last, [fact for fact in facts if fact.shard == shard], progress)
     return facts
+
+
+def _check_shard(
+    source: Backend, new: EncryptedLog, last: Cursor, facts: list[LogMoved], progress: Progress
+) -> None:
+    """Walk a shard of the old log up to each size that facts and their checkpoints name, and compare."""
+    checkpoints = [_checkpoint_in(fact) for fact in facts]
+    for fact, sealed in zip(facts, checkpoints, strict=True):
+        _must_fit(fact, sealed, last)
+    ends = Counter[UUID]()
+    for fact in facts:
+        ends[fact.tenant] = max(ends[fact.tenant], fact.size)
+    sizes = {fact.size for fact in facts} | {sealed.size for sealed in checkpoints if sealed}
+    walk = ShardWalk(source, new, last, ends=ends, mode="check")
+    for size in sorted(sizes):
+        walk.advance(size, _counting(progress, max(sizes)))
+        for fact, sealed in zip(facts, checkpoints, strict=True):
+            if sealed is not None and sealed.size == size:
+                _must_be_sealed(walk, sealed)
+            if fact.size == size:
+                _must_be_bound(walk, fact)
+
+
+def _checkpoint_in(fact: LogMoved) -> Checkpoint | None:
+    """Return the checkpoint that a fact keeps; CorruptRecord where it is none."""
+    if fact.checkpoint is None:
+        return None
+    return parse_checkpoint(parse_note(fact.checkpoint.encode()).text)
+
+
+def _must_fit(fact: LogMoved, sealed: Checkpoint | None, last: Cursor) -> None:
+    if fact.size > last.position:
+        raise CorruptRecord(
+            f"shard {fact.shard} of the old log has {last.position} events, and had {fact.size} when it "
+            "was moved"
+        )
+    if sealed is None:
+        return
+    is_of_shard = (sealed.log_id, sealed.shard) == (fact.origin, fact.shard)
+    if not is_of_shard or sealed.size > fact.size:
+        raise CorruptRecord(
+            f"the checkpoint that the new log keeps of the tenant {fact.tenant} is not of the first "
+            f"{fact.size} events of shard {fact.shard} of the old log"
+        )
 
 
 def moves_in(log: Backend) -> list[LogMoved]:
@@ -163,9 +199,9 @@ def _encrypted(source: Backend, destination: Backend) -> EncryptedLog:
 def _walks(
     source: Backend, new: EncryptedLog | None, mode: Mode, tenant: UUID | None, subjects: Subjects
 ) -> Iterator[ShardWalk]:
-    chosen = None if tenant is None else (tenant,)
+    ends = None if tenant is None else {tenant: sys.maxsize}
     for last in source.cursors():
-        yield ShardWalk(source, new, last, tenants=chosen, subjects=subjects, mode=mode)
+        yield ShardWalk(source, new, last, ends=ends, subjects=subjects, mode=mode)
 
 
 def _advance(walk: ShardWalk, source: Backend, progress: Progress) -> None:
@@ -225,6 +261,11 @@ def _must_be_bound(walk: ShardWalk, fact: LogMoved) -> None:
             f"the events of the tenant {fact.tenant} say the same in both logs, and are not those that "
             "were bound: the tree over both leaves has another root"
         )
+    if len(of.left) != fact.left:
+        raise CorruptRecord(
+            f"the new log says that {fact.left} conversations of the tenant {fact.tenant} were left out, "
+            f"and {len(of.left)} are"
+        )
 
 
 def _bind(
@@ -240,7 +281,7 @@ def _bind(
     operators, stream = operators_of(tenant), move_id(tenant, origin)
     known = moves_of(new.read(stream), operators)
     pairs = of.pairs.root().hex()
-    if known and (known[-1].events, known[-1].pairs) == (of.events, pairs):
+    if known and _says_all(known[-1], of, sealed):
         of.bound = known[-1]
         return
     of.bound = LogMoved(
@@ -267,3 +308,12 @@ def _bind(
     request = Append(operators, stream, (draft_fact(of.bound, stamp),), len(known))
     (verdict,) = new.append([request])
     done_of(request, verdict)
+
+
+def _says_all(fact: LogMoved, of: TenantMove, sealed: SealedCheckpoint | None) -> bool:
+    """Whether what was recorded of a tenant says the same, with a checkpoint as far as there is one."""
+    if (fact.events, fact.pairs) != (of.events, of.pairs.root().hex()):
+        return False
+    kept = _checkpoint_in(fact)
+    is_sealed = kept is not None and kept.size == fact.size
+    return sealed is None or is_sealed or sealed.checkpoint.size <= (kept.size if kept else 0)

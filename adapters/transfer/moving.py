@@ -8,7 +8,7 @@ stopped is done again from the beginning, and records nothing twice.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias
@@ -65,8 +65,7 @@ class TenantMove:
 class ShardWalk:
     """A walk over a shard of the old log, in the order of its positions; it may go on where it ended.
 
-    `tree` is the tree over the events that it came by, `tenants` what of each tenant it found, `chosen` the
-    tenants that it looks at, None for all.
+    `tree` is the tree over the events that it came by, `tenants` what of each tenant it found.
     """
 
     def __init__(
@@ -75,11 +74,11 @@ class ShardWalk:
         destination: EncryptedLog | None,
         last: Cursor,
         *,
-        tenants: Container[UUID] | None = None,
+        ends: Mapping[UUID, int] | None = None,
         subjects: Subjects = NO_SUBJECTS,
         mode: Mode,
     ) -> None:
-        """Walk all of a shard, or what is of some `tenants`.
+        """Walk all of a shard, or what is of some tenants, each up to the position in `ends`.
 
         To "move" records what is missing, to "check" finds it wrong, to "plan" counts it.
         """
@@ -88,7 +87,7 @@ class ShardWalk:
         self.tenants = dict[UUID, TenantMove]()
         self._source = source
         self.incarnation = last.incarnation
-        self.chosen = tenants
+        self._ends = ends
         self._destination = destination
         self._mode = mode
         self._conversations = MovedConversations(source, destination, subjects)
@@ -134,7 +133,7 @@ class ShardWalk:
             self._note_erasure(event)
             return None
         known = self._conversations.of(event)
-        if self.chosen is not None and known.tenant not in self.chosen:
+        if self._ends is not None and event.position > self._ends.get(known.tenant, 0):
             return None
         of = self._of(known.tenant)
         if known.left is not None:

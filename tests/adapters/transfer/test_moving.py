@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,76 +12,26 @@ import pytest
 import onrecord
 from onrecord import Store
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
-from onrecord.adapters.encryption.key_file import new_key_file
-from onrecord.adapters.seals.signing import new_key, verified
-from onrecord.adapters.seals.trust import Seals, seals_of
-from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer import moves
 from onrecord.adapters.transfer.moved_conversations import FORGOTTEN, ORIGIN_LEFT
-from onrecord.adapters.transfer.moving import TenantMove
 from onrecord.domain.encryption.bodies import is_clear, key_name_in
 from onrecord.domain.errors import CorruptRecord, InvalidInput
-from onrecord.domain.log import Append, Cursor, RecordedEvent, Verdict
+from onrecord.domain.log import Append, Verdict
 from onrecord.domain.new_events import blobs_of
-from onrecord.domain.operators import LogMoved, is_operators
-from onrecord.domain.seals.checkpoint import key_name_of as signer_of
-from onrecord.domain.seals.checkpoint import log_id_of, parse_checkpoint
+from onrecord.domain.seals.checkpoint import log_id_of
 from tests.adapters.recorded_calls import known
-from tests.postgres_places import fresh_log
-from tests.postgres_server import VERSIONS
+from tests.adapters.transfer.moving_logs import (
+    Logs,
+    OpenedLogs,
+    changed,
+    conversations,
+    logs,
+)
 from tests.tampering import forging, history
-from tests.tampering.postgres_rows import PostgresRows
-from tests.tampering.rows import Row, Rows
-from tests.tampering.sqlite_rows import SqliteRows
+from tests.tampering.rows import Row
 
-SUBJECTS = {(UUID(int=0), "support/4712"): ("customer-812",)}
-
-
-@dataclass(frozen=True)
-class Logs:
-    """An old log in clear, and an encrypted one; both are opened anew each time, by their URLs."""
-
-    old: str
-    new: str
-    folder: Path
-
-    def opened(self) -> _Opened:
-        return _Opened(self)
-
-    def rows(self, url: str) -> Rows:
-        if url.startswith("postgresql"):
-            return PostgresRows(url)
-        return SqliteRows(Path(url.removeprefix("sqlite:///")))
-
-
-class _Opened(ExitStack):
-    def __init__(self, logs: Logs) -> None:
-        super().__init__()
-        folder = logs.folder
-        self.source = self.enter_context(onrecord.connect(logs.old, keys="", kek=""))
-        self.store = self.enter_context(
-            onrecord.connect(logs.new, keys=folder / "keys.db", kek=folder / "kek")
-        )
-        self.old = backend_of(self.source)
-        self.new = cast("EncryptedLog", backend_of(self.store))
-
-    def move(self, **options: Any) -> list[TenantMove]:
-        return moves.move(self.old, self.new, actor="ana", subjects=SUBJECTS, **options)
-
-    def check(self) -> list[LogMoved]:
-        return moves.check(self.old, self.new)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def logs(request: pytest.FixtureRequest, tmp_path: Path) -> Logs:
-    new_key_file(tmp_path / "kek")
-    old, new = (f"sqlite:///{tmp_path / name}.db" for name in ("old", "new"))
-    if request.param == "postgres":
-        # Logs of one template have one key, so one id.
-        new = fresh_log(VERSIONS[-1])
-        old = fresh_log(VERSIONS[0]) if len(VERSIONS) > 1 else old
-    return Logs(old, new, tmp_path)
+__all__ = ["logs"]
 
 
 def told(store: Store, key: str) -> list[tuple[object, ...]]:
@@ -101,19 +48,6 @@ def told(store: Store, key: str) -> list[tuple[object, ...]]:
         )
         for event, header in headers
     ]
-
-
-def everything(log: Any) -> list[RecordedEvent]:
-    return [
-        event
-        for last in log.cursors()
-        for event in log.read_log(Cursor(last.incarnation, last.shard, 0), 10_000)
-    ]
-
-
-def conversations(log: Any) -> list[RecordedEvent]:
-    """The events of a log that say something, and are no operators'."""
-    return [event for event in everything(log) if not is_operators(event.type)]
 
 
 def test_a_log_is_moved_whole_and_bound_and_again_changes_nothing(logs: Logs) -> None:
@@ -156,7 +90,7 @@ def test_a_log_is_moved_whole_and_bound_and_again_changes_nothing(logs: Logs) ->
         _must_be_recomputed(both)
 
 
-def _must_be_recomputed(both: _Opened) -> None:
+def _must_be_recomputed(both: OpenedLogs) -> None:
     """The tree over both leaves of each event of a tenant, as docs/format.md has it, by hand."""
     new = {(e.conversation_id, e.version): e.leaf for e in conversations(both.new.stored)}
     for fact in both.check():
@@ -223,16 +157,6 @@ def test_a_move_that_dies_before_and_behind_each_append_goes_on(
         assert [fact.events for fact in both.check()] == [8, 10]
 
 
-def _changed(rows: Rows, conversation: UUID, change: Callable[[Row], Row]) -> None:
-    """Change the event of version 2 of a conversation in place, and make its hashes anew."""
-    for row in rows.rows("event"):
-        of = row["conversation_id"]
-        if (of if isinstance(of, UUID) else UUID(bytes=of)) == conversation and row["version"] == 2:
-            rows.delete("event", row)
-            rows.insert("event", forging.hashed(change(row)))
-    rows.close()
-
-
 @pytest.mark.parametrize("attacked", ["old", "new"])
 def test_the_check_names_an_event_that_was_changed_in_either_log(logs: Logs, attacked: str) -> None:
     with logs.opened() as both:
@@ -249,7 +173,7 @@ def test_the_check_names_an_event_that_was_changed_in_either_log(logs: Logs, att
         text = cipher.decrypted(row["header"], row["body"]).replace(b"NW-20931", b"NW-20999")
         return {**row, "body": cipher.encrypted(row["header"], text)}
 
-    _changed(logs.rows(getattr(logs, attacked)), id_, reworded)
+    changed(logs.rows(getattr(logs, attacked)), id_, reworded)
     with logs.opened() as both:
         named = (
             f"version 2 of the conversation {id_} .position 2 of shard .*its body says something"
@@ -278,10 +202,10 @@ def test_the_same_change_in_both_logs_is_found_by_what_binds_them(logs: Logs) ->
         text = cipher.decrypted(row["header"], row["body"])
         return {**row, "body": cipher.encrypted(row["header"], text)}
 
-    _changed(logs.rows(logs.new), id_, anew)
+    changed(logs.rows(logs.new), id_, anew)
     with logs.opened() as both, pytest.raises(CorruptRecord, match="not those that were bound"):
         both.check()
-    _changed(logs.rows(logs.old), id_, lambda row: {**row, "salt": bytes(16)})
+    changed(logs.rows(logs.old), id_, lambda row: {**row, "salt": bytes(16)})
     with logs.opened() as both, pytest.raises(CorruptRecord, match="is not what was moved"):
         both.check()
 
@@ -300,128 +224,6 @@ def test_what_was_forgotten_is_not_moved_nor_kept_behind_the_back(logs: Logs) ->
         both.store.forget(forging.SECOND, reason="asked", actor="ana")
         assert [(of.is_new, of.events) for of in both.move()] == [(False, 8)]
         assert both.check()
-
-
-def _placed(both: _Opened, key: str) -> tuple[list[str], list[str]]:
-    """The matters of the holds in force on a conversation, in the old log and in the new one."""
-    id_ = both.source.get(key).conversation_id
-    old, new = (
-        sorted(
-            hold.placed.matter for hold in store.retention.holds() if hold.conversation_id == id_
-        )
-        for store in (both.source, both.store)
-    )
-    return old, new
-
-
-def _lift(store: Store, matter: str) -> None:
-    hold = next(hold for hold in store.retention.holds() if hold.placed.matter == matter)
-    store.retention.lift_hold(hold.hold_id, reason="settled", actor="judge")
-
-
-def test_holds_that_changed_between_two_moves_are_as_in_the_old_log(logs: Logs) -> None:
-    with logs.opened() as both:
-        forging.record(both.source)
-
-        def place(store: Store, matter: str, actor: str = "judge") -> None:
-            store.retention.place_hold(forging.FIRST, matter=matter, reason="claim", actor=actor)
-
-        place(both.source, "Smith")
-        place(both.source, "Jones")
-        both.move()
-        assert _placed(both, forging.FIRST)[1] == ["Jones", "Smith"]
-        _lift(both.source, "Smith")
-        place(both.store, "of the new log")
-        both.move()
-        assert _placed(both, forging.FIRST) == (["Jones"], ["Jones", "of the new log"])
-        lifted = [hold.lifted for hold in both.store.retention.holds(lifted=True) if hold.lifted]
-        assert [(fact.actor, fact.reason) for fact in lifted] == [("judge", "settled")]
-        for store in (both.source, both.store):
-            _lift(store, "Jones")
-        place(both.source, "Jones")
-        both.move()
-        assert _placed(both, forging.FIRST) == (["Jones"], ["Jones", "of the new log"])
-        place(both.source, "Jones", "other")
-        place(both.source, "Jones")
-        place(both.store, "Smith")  # Later than it was lifted: it is the new log's own.
-        both.move()
-        both.move()
-        assert _placed(both, forging.FIRST) == (
-            ["Jones"] * 3,
-            [*["Jones"] * 3, "Smith", "of the new log"],
-        )
-
-
-def test_classes_that_changed_between_two_moves_are_as_in_the_old_log(logs: Logs) -> None:
-    with logs.opened() as both:
-        forging.record(both.source)
-
-        def set_class(store: Store, label: str, keep: Any, rule: str = "x") -> None:
-            store.retention.set_class(keep, rule=rule, label=label, actor="ana")
-
-        def classes(store: Store) -> dict[str | None, object]:
-            return {entry.fact.label: entry.keep for entry in store.retention.classes()}
-
-        for label in ("depot", "cleared", "own"):
-            set_class(both.source, label, "six-years")
-        both.move()
-        assert classes(both.store) == classes(both.source)
-        set_class(both.source, "depot", "six-months")
-        both.source.retention.clear_class(label="cleared", reason="no more", actor="ana")
-        set_class(both.store, "own", 30, "set in the new log")
-        both.move()
-        assert classes(both.store) == {"depot": "six-months", "own": 30}
-        set_class(both.source, "depot", "six-years")
-        set_class(both.source, "cleared", "unlimited")
-        both.move()
-        assert classes(both.store) == {"depot": "six-years", "cleared": "unlimited", "own": 30}
-
-
-def _sealed(both: _Opened, place: Path) -> Seals:
-    """Seal the old log at a place, with a new key; return the seals as they are read."""
-    key = new_key(signer_of(log_id_of(both.old.digest)))
-    forging.seal(both.source, key, place)
-    return seals_of(SealSettings(places=(str(place),), public_keys=(str(key.public),)))
-
-
-def test_a_checkpoint_of_the_old_log_is_kept_with_what_binds(logs: Logs) -> None:
-    place = logs.folder / "seals"
-    with logs.opened() as both:
-        forging.record(both.source)
-        seals = _sealed(both, place)
-        forging.go_on(both.source)
-        (of,) = both.move(seals=seals)
-        assert of.bound is not None
-        assert of.bound.checkpoint is not None
-        note = verified(of.bound.checkpoint.encode(), seals.trusted.keys)
-        assert (parse_checkpoint(note.text).size, of.bound.size) == (8, 10)
-        assert both.check() == [of.bound]
-
-
-def test_an_old_log_that_was_changed_under_its_seal_is_not_recorded(logs: Logs) -> None:
-    place = logs.folder / "seals"
-    with logs.opened() as both:
-        forging.record(both.source)
-        seals = _sealed(both, place)
-        id_ = both.source.get(forging.FIRST).conversation_id
-    _changed(
-        logs.rows(logs.old),
-        id_,
-        lambda row: {**row, "body": row["body"].replace(b"NW-20931", b"NW-20999")},
-    )
-    with logs.opened() as both:
-        with pytest.raises(CorruptRecord, match="not what was sealed at 8 events"):
-            both.move(seals=seals)
-        assert not everything(both.new.stored)
-
-
-def test_a_move_of_a_sealed_log_shows_its_progress(logs: Logs) -> None:
-    steps: list[tuple[int, int]] = []
-    with logs.opened() as both:
-        forging.record(both.source)
-        seals = _sealed(both, logs.folder / "seals")
-        both.move(seals=seals, progress=lambda done, total: steps.append((done, total)))
-    assert steps == [(8, 8), (8, 8)]  # It was compared with the seal, then recorded.
 
 
 def test_what_is_no_old_and_no_new_log_is_refused(logs: Logs) -> None:
