@@ -281,7 +281,6 @@ class _Moving(NamedTuple):
 def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> None:
     from onrecord.adapters.app import connect, is_there
     from onrecord.adapters.seals.trust import seals_of
-    from onrecord.adapters.settings import NO_TENANT
     from onrecord.adapters.terminal.move_listings import write_moved
     from onrecord.adapters.transfer import moves
     from onrecord.adapters.transfer.moved_conversations import subjects_in
@@ -291,7 +290,7 @@ def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> None:
         raise InvalidInput("the new log would be in clear: set ONRECORD_KEYS and ONRECORD_KEK")
     with ExitStack() as opening:
         source = backend_of(opening.enter_context(connect(old, keys="", kek="")))
-        subjects = {} if file is None else subjects_in(file, source, tenant or NO_TENANT)
+        subjects = {} if file is None else subjects_in(file, source, tenant)
         is_new = dry_run and not is_there(into)
         new = None if is_new else backend_of(opening.enter_context(connect(into)))
         progress = opening.enter_context(output.progress_of("Moving"))

@@ -18,7 +18,9 @@ from onrecord.domain.encryption.subjects import subjects_of
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.marks.marked_ids import is_marked
 
+_PAGE: Final = 1_000
 FORGOTTEN: Final = "it was forgotten"
 APPLICATION: Final = "it is an aggregate of an application of eventsourcing"
 ORIGIN_LEFT: Final = "it is a fork of one that is left out"
@@ -148,12 +150,14 @@ class MovedActors:
 
 
 def subjects_in(
-    file: Path, source: Backend, tenant: UUID
+    file: Path, source: Backend, tenant: UUID | None
 ) -> dict[tuple[UUID, str], tuple[str, ...]]:
     """Return whom the conversations of a tenant are about, as lines of JSON say: `key` and `subjects`.
 
-    InvalidInput at the first line that does not say so, or whose key no conversation of the old log has.
+    Without a tenant they are of the only one that the old log has. InvalidInput where it has several, and
+    at the first line that does not say so, or whose key no conversation of the tenant has.
     """
+    tenant = _only_tenant(source) if tenant is None else tenant
     found = dict[tuple[UUID, str], tuple[str, ...]]()
     for number, line in enumerate(file.read_bytes().splitlines(), 1):
         if line.strip():
@@ -165,9 +169,31 @@ def subjects_in(
                     f'line {number} of {file} is not as {{"key": "support/4711", "subjects": ["ann"]}}'
                 ) from None
             if source.find(tenant, key) is None:
-                raise InvalidInput(f"line {number} of {file}: no conversation has that key")
+                raise InvalidInput(
+                    f"line {number} of {file}: no conversation of the tenant {tenant} has that key"
+                )
             found[tenant, key] = names
     return found
+
+
+def _only_tenant(source: Backend) -> UUID:
+    """Return the tenant of all conversations of a log; InvalidInput where there are several, or none."""
+    found = set[UUID]()
+    after: UUID | None = None
+    while True:
+        with source.inventory().moment() as moment:
+            heads = moment.heads(after, _PAGE)
+        found.update(head.tenant for head in heads if not is_marked(head.conversation_id))
+        if len(found) > 1:
+            raise InvalidInput(
+                "the old log has conversations of several tenants: say with --tenant of which the subjects are"
+            )
+        if len(heads) < _PAGE:
+            break
+        after = heads[-1].conversation_id
+    if not found:
+        raise InvalidInput("the old log has no conversations: leave --subjects out")
+    return found.pop()
 
 
 def _subjects_of(line: bytes) -> tuple[str, tuple[str, ...]]:
