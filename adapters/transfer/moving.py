@@ -25,6 +25,8 @@ from onrecord.adapters.transfer.moved_conversations import (
 )
 from onrecord.domain.content import Blob
 from onrecord.domain.encryption.bodies import key_name_in
+from onrecord.domain.encryption.keys import key_name
+from onrecord.domain.encryption.subjects import subjects_of
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.log import Append, Backend, Cursor, NewEvent, RecordedEvent
@@ -271,16 +273,22 @@ class _Recorder:
         """Raise InvalidInput where a conversation that is there already is of other subjects."""
         if first.version > 1 or not known.subjects:
             return
-        event = again(first)._replace(subjects=known.subjects)
-        name = self._destination.ciphers().of_names(
-            Append(known.tenant, first.conversation_id, (event,))
-        )
-        for there in self._destination.stored.first_events((first.conversation_id,)):
-            if key_name_in(there.header) != name.name:
+        wanted = self._keys_of(first, known)
+        for begun in self._destination.stored.first_events((first.conversation_id,)):
+            if wanted is None or key_name_in(begun.header) != wanted:
                 raise InvalidInput(
                     f"the conversation {first.conversation_id} was moved before, and is of other "
                     "subjects there: leave them out, or move into a new log"
                 )
+
+    def _keys_of(self, first: RecordedEvent, known: MovedConversation) -> str | None:
+        """Return the name of the keys that its subjects have; None where one has none. None is made."""
+        keys = self._destination.keys
+        if keys is None:
+            return None
+        subjects = subjects_of(known.tenant, first.conversation_id, known.subjects)
+        key_ids = [key_id for each in subjects if (key_id := keys.key_id_of(each)) is not None]
+        return key_name(key_ids) if len(key_ids) == len(subjects) else None
 
 
 def _forgotten_meanwhile(conversation_id: UUID) -> InvalidInput:

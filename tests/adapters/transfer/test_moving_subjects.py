@@ -8,9 +8,14 @@ from uuid import UUID
 import pytest
 
 import onrecord
+from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.store import backend_of
+from onrecord.adapters.transfer import moves
 from onrecord.adapters.transfer.moved_conversations import subjects_in
+from onrecord.domain.encryption.subjects import named_subject
 from onrecord.domain.errors import InvalidInput
+from tests.adapters.transfer.moving_logs import Logs
+from tests.tampering import forging
 
 TENANT = UUID(int=7)
 
@@ -32,3 +37,21 @@ def test_subjects_are_of_the_only_tenant_of_a_log(tmp_path: Path) -> None:
         assert subjects_in(file, source, TENANT) == {(TENANT, "support/4711"): ("ann",)}
         with pytest.raises(InvalidInput, match=f"no conversation of the tenant {UUID(int=0)} has"):
             subjects_in(file, source, UUID(int=0))
+
+
+def test_a_move_with_other_subjects_is_refused_and_makes_no_key(tmp_path: Path) -> None:
+    new_key_file(tmp_path / "kek")
+    old, new = (f"sqlite:///{tmp_path / name}.db" for name in ("old", "new"))
+    tenant = UUID(int=0)
+    with Logs(old, new, tmp_path).opened() as both:
+        forging.record(both.source)
+        for subject in ("ann", "ann", "zed"):
+            about = {(tenant, forging.FIRST): (subject,)}
+            if subject == "zed":
+                with pytest.raises(InvalidInput, match="is of other subjects there"):
+                    moves.move(both.old, both.new, actor="ana", subjects=about)
+            else:
+                moves.move(both.old, both.new, actor="ana", subjects=about)
+        assert both.new.keys is not None
+        assert both.new.keys.key_id_of(named_subject(tenant, "ann")) is not None
+        assert both.new.keys.key_id_of(named_subject(tenant, "zed")) is None
