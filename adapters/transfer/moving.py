@@ -100,6 +100,11 @@ class ShardWalk:
         """Go on to a position; CorruptRecord at the first event that is damaged or not the same there."""
         for page in self._pages(until):
             chosen = [(event, known) for event in page if (known := self._chosen(event))]
+            if self._destination is None or self._mode == "plan":
+                for event, known in chosen:
+                    self._count(event, known)
+                each(self.tree.size)
+                continue
             if self._mode == "move" and self._destination is not None and self._actors is not None:
                 recorder = _Recorder(self._source, self._destination, self._actors)
                 for event, known in chosen:
@@ -155,6 +160,14 @@ class ShardWalk:
             if isinstance(fact, ErasureIntended):
                 self._to_erase.add(fact.conversation_id)
 
+    def _count(self, event: RecordedEvent, known: MovedConversation) -> None:
+        """Count an event that would be moved, or is there: not what was forgotten before all was moved."""
+        is_missing, of = event.version > known.present, self._of(known.tenant)
+        if is_missing and event.body is None:
+            return
+        of.events += 1
+        of.recorded += is_missing
+
     def _there(
         self, chosen: Sequence[tuple[RecordedEvent, MovedConversation]]
     ) -> Mapping[tuple[UUID, int], RecordedEvent]:
@@ -178,9 +191,7 @@ class ShardWalk:
         there: Mapping[tuple[UUID, int], RecordedEvent],
     ) -> None:
         new, of = there.get((old.conversation_id, old.version)), self._of(known.tenant)
-        if self._destination is None or self._actors is None or self._mode == "plan":
-            of.events += 1
-            of.recorded += old.version > known.present
+        if self._destination is None or self._actors is None:
             return
         if new is None:
             if old.body is None:

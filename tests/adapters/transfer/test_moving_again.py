@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
+
+import pytest
 
 from onrecord import Store
+from onrecord.adapters.transfer import moves
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.transfer.moving_logs import (
     Logs,
     OpenedLogs,
@@ -88,3 +94,26 @@ def test_classes_that_changed_between_two_moves_are_as_in_the_old_log(logs: Logs
         set_class(both.source, "cleared", "unlimited")
         both.move()
         assert classes(both.store) == {"depot": "six-years", "cleared": "unlimited", "own": 30}
+
+
+def test_a_plan_counts_as_the_move_does_and_reads_no_event_of_the_new_log(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        both.source.get(forging.FIRST).user("Later")
+        both.source.get(forging.SECOND).user("Later, and kept")
+        for store in (both.source, both.store):
+            store.forget(forging.FIRST, reason="asked", actor="ana")
+        reads = list[UUID]()
+        read = both.new.stored.read
+
+        def counted(conversation_id: UUID, **bounds: Any) -> Iterable[RecordedEvent]:
+            reads.append(conversation_id)
+            return read(conversation_id, **bounds)
+
+        monkeypatch.setattr(both.new.stored, "read", counted)
+        planned = [(of.events, of.recorded) for of in moves.plan(both.old, both.new)]
+        assert reads == []
+        assert planned == [(of.events, of.recorded) for of in both.move()] == [(9, 1)]
