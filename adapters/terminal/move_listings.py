@@ -21,22 +21,24 @@ _NOTHING: Final = dict.fromkeys(
 
 def write_moved(found: Iterable[TenantMove], *, as_json: bool) -> None:
     """Write what of each tenant was moved, or would be; on standard error what is left out and why."""
-    for of in found:
-        conversations, bound = len(of.conversations), of.bound
+    for moved in found:
+        conversations, bound = len(moved.conversations), moved.bound
         if as_json:
-            left = [{"conversation": str(id_), "why": why} for id_, why in of.left.items()]
-            counts = {"events": of.events, "recorded": of.recorded, "left": left}
-            document = {"tenant": str(of.tenant), "conversations": conversations, **counts}
+            left = [{"conversation": str(id_), "why": why} for id_, why in moved.left_out.items()]
+            counts = {"events": moved.events, "recorded": moved.recorded, "left": left}
+            document = {"tenant": str(moved.tenant), "conversations": conversations, **counts}
             output.json_line(document | (_NOTHING if bound is None else _binding(bound)))
         elif output.is_drawn():
             output.sentence(
-                f"{counted(conversations, 'conversation')} of the tenant {of.tenant}, "
-                f"{counted(of.events, 'event')}: {of.recorded:,} new."
+                f"{counted(conversations, 'conversation')} of the tenant {moved.tenant}, "
+                f"{counted(moved.events, 'event')}: {moved.recorded:,} new."
             )
         else:
-            output.plain(of.tenant, conversations, of.events, of.recorded, len(of.left))
+            output.plain(
+                moved.tenant, conversations, moved.events, moved.recorded, len(moved.left_out)
+            )
         if not as_json:
-            _write_left(of)
+            _write_left(moved)
 
 
 def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
@@ -54,10 +56,10 @@ def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
             output.plain(fact.tenant, fact.events, fact.pairs, timestamp(fact.at))
 
 
-def _write_left(of: TenantMove) -> None:
-    for id_, why in list(of.left.items())[:_SHOWN]:
+def _write_left(moved: TenantMove) -> None:
+    for id_, why in list(moved.left_out.items())[:_SHOWN]:
         output.note(f"{id_} is left out: {why}")
-    if (more := len(of.left) - _SHOWN) > 0:
+    if (more := len(moved.left_out) - _SHOWN) > 0:
         output.note(f"and {more:,} more: --json lists all")
 
 

@@ -30,13 +30,13 @@ ORIGIN_LEFT: Final = "it is a fork of one that is left out"
 class MovedConversation:
     """A conversation of the old log; `present` is the version that it has in the new one.
 
-    `left` says why it is left out. `owners` may have the bytes of its documents. `subjects` are those that
-    are named for it. `is_erased`: it was forgotten in the old log, and its events say nothing.
+    `why_left_out` is None where it is moved. `owners` may have the bytes of its documents. `subjects` are those
+    that are named for it. `is_erased`: it was forgotten in the old log, and its events say nothing.
     """
 
     tenant: UUID
     present: int
-    left: str | None
+    why_left_out: str | None
     owners: tuple[UUID, ...]
     subjects: tuple[str, ...] = ()
     is_erased: bool = False
@@ -72,8 +72,8 @@ class MovedConversations:
             return MovedConversation(tenant, present, APPLICATION, ())
         begun = first.event()
         if isinstance(begun, Erased):
-            left = None if present else FORGOTTEN
-            return MovedConversation(tenant, present, left, (id_,), is_erased=True)
+            why = None if present else FORGOTTEN
+            return MovedConversation(tenant, present, why, (id_,), is_erased=True)
         origin = beginning_of(self._source, id_).origin
         if origin is not None and not self._is_moved(origin):
             return MovedConversation(tenant, present, None if present else ORIGIN_LEFT, (id_,))
@@ -84,7 +84,7 @@ class MovedConversations:
 
     def _is_moved(self, conversation_id: UUID) -> bool:
         known = self.known.get(conversation_id)
-        return known is not None and known.left is None
+        return known is not None and known.why_left_out is None
 
     def _owners(self, conversation_id: UUID) -> tuple[UUID, ...]:
         lineage = Lineages(self._source, conversation_id).whole(
@@ -95,7 +95,7 @@ class MovedConversations:
     def must_not_be_forgotten(self, conversation_id: UUID) -> None:
         """Raise InvalidInput where a conversation that is moved was forgotten in the old log alone."""
         known = self.known.get(conversation_id)
-        if known is None or known.left is not None or self._destination is None:
+        if known is None or known.why_left_out is not None or self._destination is None:
             return
         if is_forgotten(self._source, conversation_id) and not is_forgotten(
             self._destination.stored, conversation_id

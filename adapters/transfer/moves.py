@@ -85,10 +85,10 @@ def move(
             _must_be_sealed(walk, sealed.checkpoint)
         _advance(walk, source, progress)
         walk.end()
-        for of in walk.tenants.values():
-            if of.events:
-                carry_retention(source, new, of.tenant)
-                _bind(source, new, walk, of, sealed, actor)
+        for moved in walk.tenants.values():
+            if moved.events:
+                carry_retention(source, new, moved.tenant)
+                _bind(source, new, walk, moved, sealed, actor)
         found += walk.tenants.values()
     return found
 
@@ -221,8 +221,8 @@ def _end(source: Backend, shard: int) -> int:
 def _sealed(source: Backend, seals: Seals, shard: int) -> SealedCheckpoint | None:
     """Return the last checkpoint of a shard, from the first place that has one."""
     log_id = log_id_of(source.digest)
-    each = (ShardSeals(place, log_id, shard, seals.trusted.keys).last() for place in seals.places)
-    return next((sealed for sealed in each if sealed is not None), None)
+    lasts = (ShardSeals(place, log_id, shard, seals.trusted.keys).last() for place in seals.places)
+    return next((sealed for sealed in lasts if sealed is not None), None)
 
 
 def _checkpoints(source: Backend, seals: Seals, progress: Progress) -> dict[int, SealedCheckpoint]:
@@ -255,16 +255,16 @@ def _must_be_bound(walk: ShardWalk, fact: LogMoved) -> None:
             f"shard {fact.shard} of the old log is not what was moved: the tree over its first "
             f"{fact.size} events has another root"
         )
-    of = walk.tenants.get(fact.tenant) or TenantMove(fact.tenant)
-    if (of.events, of.pairs.root().hex()) != (fact.events, fact.pairs):
+    moved = walk.tenants.get(fact.tenant) or TenantMove(fact.tenant)
+    if (moved.events, moved.pairs.root().hex()) != (fact.events, fact.pairs):
         raise CorruptRecord(
             f"the events of the tenant {fact.tenant} say the same in both logs, and are not those that "
             "were bound: the tree over both leaves has another root"
         )
-    if len(of.left) != fact.left:
+    if len(moved.left_out) != fact.left:
         raise CorruptRecord(
             f"the new log says that {fact.left} conversations of the tenant {fact.tenant} were left out, "
-            f"and {len(of.left)} are"
+            f"and {len(moved.left_out)} are"
         )
 
 
@@ -272,47 +272,47 @@ def _bind(
     source: Backend,
     new: EncryptedLog,
     walk: ShardWalk,
-    of: TenantMove,
+    moved: TenantMove,
     sealed: SealedCheckpoint | None,
     actor: str,
 ) -> None:
     """Record what was moved of a tenant, unless the last that was recorded says the same."""
-    tenant, origin = of.tenant, log_id_of(source.digest)
+    tenant, origin = moved.tenant, log_id_of(source.digest)
     operators, stream = operators_of(tenant), move_id(tenant, origin)
     known = moves_of(new.read(stream), operators)
-    pairs = of.pairs.root().hex()
-    if known and _says_all(known[-1], of, sealed):
-        of.bound = known[-1]
+    pairs = moved.pairs.root().hex()
+    if known and _says_all(known[-1], moved, sealed):
+        moved.bound = known[-1]
         return
-    of.bound = LogMoved(
+    moved.bound = LogMoved(
         tenant=tenant,
         origin=origin,
         incarnation=walk.incarnation,
         shard=walk.shard,
         size=walk.tree.size,
         root=walk.tree.root().hex(),
-        events=of.events,
+        events=moved.events,
         pairs=pairs,
-        left=len(of.left),
+        left=len(moved.left_out),
         checkpoint=None if sealed is None else sealed.note.decode(),
         actor=actor,
         at=time.time_ns() // 1000,
     )
-    of.is_new = True
+    moved.is_new = True
     names = ActorNames(new, tenant)
     who = names.attribution(actor=actor)
     names.keep(who)
     let_log_know(new, tenant)
     salt = secrets.token_bytes(SALT_SIZE)
-    stamp = Stamp(uuid7(), of.bound.at, salt, operators, stream, who.actor)
-    request = Append(operators, stream, (draft_fact(of.bound, stamp),), len(known))
+    stamp = Stamp(uuid7(), moved.bound.at, salt, operators, stream, who.actor)
+    request = Append(operators, stream, (draft_fact(moved.bound, stamp),), len(known))
     (verdict,) = new.append([request])
     done_of(request, verdict)
 
 
-def _says_all(fact: LogMoved, of: TenantMove, sealed: SealedCheckpoint | None) -> bool:
+def _says_all(fact: LogMoved, moved: TenantMove, sealed: SealedCheckpoint | None) -> bool:
     """Whether what was recorded of a tenant says the same, with a checkpoint as far as there is one."""
-    if (fact.events, fact.pairs) != (of.events, of.pairs.root().hex()):
+    if (fact.events, fact.pairs) != (moved.events, moved.pairs.root().hex()):
         return False
     kept = _checkpoint_in(fact)
     is_sealed = kept is not None and kept.size == fact.size

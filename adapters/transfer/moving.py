@@ -33,7 +33,8 @@ from onrecord.domain.log import Append, Backend, Cursor, NewEvent, RecordedEvent
 from onrecord.domain.marks.marked_ids import is_marked
 from onrecord.domain.operators import INTENDED, ErasureIntended, LogMoved, decode_fact
 from onrecord.domain.seals.merkle import EMPTY, Tree
-from onrecord.projections.verification.moves import difference, moved_header, pair_leaf
+from onrecord.projections.verification.moved_events import difference, moved_header
+from onrecord.projections.verification.moves import pair_leaf
 from onrecord.projections.verification.verification import commitment_faults
 
 Mode: TypeAlias = Literal["plan", "move", "check"]
@@ -50,8 +51,8 @@ NO_SUBJECTS: Final[Subjects] = {}
 class TenantMove:
     """What of a tenant was moved, or would be: `pairs` is the tree over both leaves of each event.
 
-    `events` are to be in the new log, `recorded` of them are new there. `left` says why conversations are
-    left out. `bound` is what the new log tells of it, and `is_new` whether that was recorded now.
+    `events` are to be in the new log, `recorded` of them are new there. `left_out` says why conversations
+    are left out. `bound` is what the new log tells of it, and `is_new` whether that was recorded now.
     """
 
     tenant: UUID
@@ -59,7 +60,7 @@ class TenantMove:
     events: int = 0
     recorded: int = 0
     conversations: set[UUID] = field(default_factory=set[UUID])
-    left: dict[UUID, str] = field(default_factory=dict[UUID, str])
+    left_out: dict[UUID, str] = field(default_factory=dict[UUID, str])
     bound: LogMoved | None = None
     is_new: bool = False
 
@@ -96,16 +97,16 @@ class ShardWalk:
         self._actors = None if destination is None else MovedActors(source, destination)
         self._to_erase = set[UUID]()
 
-    def advance(self, until: int, each: Callable[[int], None]) -> None:
+    def advance(self, until: int, progress: Callable[[int], None]) -> None:
         """Go on to a position; CorruptRecord at the first event that is damaged or not the same there."""
         for page in self._pages(until):
             chosen = [(event, known) for event in page if (known := self._chosen(event))]
             if self._destination is None or self._mode == "plan":
                 for event, known in chosen:
                     self._count(event, known)
-                each(self.tree.size)
+                progress(self.tree.size)
                 continue
-            if self._mode == "move" and self._destination is not None and self._actors is not None:
+            if self._mode == "move" and self._actors is not None:
                 recorder = _Recorder(self._source, self._destination, self._actors)
                 for event, known in chosen:
                     self._of(known.tenant).recorded += recorder.take(event, known)
@@ -113,7 +114,7 @@ class ShardWalk:
             there = self._there(chosen)
             for event, known in chosen:
                 self._pair(event, known, there)
-            each(self.tree.size)
+            progress(self.tree.size)
 
     def end(self) -> None:
         """Raise InvalidInput where something was forgotten in the old log while it was moved."""
@@ -142,11 +143,11 @@ class ShardWalk:
         known = self._conversations.of(event)
         if self._ends is not None and event.position > self._ends.get(known.tenant, 0):
             return None
-        of = self._of(known.tenant)
-        if known.left is not None:
-            of.left[event.conversation_id] = known.left
+        moved = self._of(known.tenant)
+        if known.why_left_out is not None:
+            moved.left_out[event.conversation_id] = known.why_left_out
             return None
-        of.conversations.add(event.conversation_id)
+        moved.conversations.add(event.conversation_id)
         return known
 
     def _of(self, tenant: UUID) -> TenantMove:
@@ -162,26 +163,26 @@ class ShardWalk:
 
     def _count(self, event: RecordedEvent, known: MovedConversation) -> None:
         """Count an event that would be moved, or is there: not what was forgotten before all was moved."""
-        is_missing, of = event.version > known.present, self._of(known.tenant)
+        is_missing, moved = event.version > known.present, self._of(known.tenant)
         if is_missing and event.body is None:
             return
-        of.events += 1
-        of.recorded += is_missing
+        moved.events += 1
+        moved.recorded += is_missing
 
     def _there(
         self, chosen: Sequence[tuple[RecordedEvent, MovedConversation]]
     ) -> Mapping[tuple[UUID, int], RecordedEvent]:
         """Return the events of the new log that are at the places of some of the old one."""
         versions = defaultdict[UUID, list[int]](list)
-        for event, _ in chosen:
-            versions[event.conversation_id].append(event.version)
+        for old, _ in chosen:
+            versions[old.conversation_id].append(old.version)
         if self._destination is None:
             return {}
         read = self._destination.stored.read
         return {
-            (id_, event.version): event
-            for id_, of in versions.items()
-            for event in read(id_, after=min(of) - 1, until=max(of))
+            (id_, new.version): new
+            for id_, numbers in versions.items()
+            for new in read(id_, after=min(numbers) - 1, until=max(numbers))
         }
 
     def _pair(
@@ -190,7 +191,7 @@ class ShardWalk:
         known: MovedConversation,
         there: Mapping[tuple[UUID, int], RecordedEvent],
     ) -> None:
-        new, of = there.get((old.conversation_id, old.version)), self._of(known.tenant)
+        new, moved = there.get((old.conversation_id, old.version)), self._of(known.tenant)
         if self._destination is None or self._actors is None:
             return
         if new is None:
@@ -206,8 +207,8 @@ class ShardWalk:
         why = difference(old, readable, partial(self._actors.is_same, known.tenant))
         if why is not None:
             raise CorruptRecord(f"{_named(old)} is not the same in the new log: {why}")
-        of.events += 1
-        of.pairs = of.pairs.grown(pair_leaf(old.leaf, new.leaf))
+        moved.events += 1
+        moved.pairs = moved.pairs.grown(pair_leaf(old.leaf, new.leaf))
 
 
 class _Recorder:

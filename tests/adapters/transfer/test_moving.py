@@ -79,7 +79,7 @@ def test_a_log_is_moved_whole_and_bound_and_again_changes_nothing(logs: Logs) ->
         for log in (both.old, both.new):
             sizes = [len(b"".join(log.get_blob(id_, blob))) for blob in documents]
             assert sizes == [16, history.MIB + 4]
-        left = next(of.left for of in first if of.left)
+        left = next(of.left_out for of in first if of.left_out)
         assert list(left.values()) == [FORGOTTEN] * 2
         assert [hold.placed.matter for hold in both.store.retention.holds()] == ["Smith"]
         assert [entry.fact.label for entry in both.store.retention.classes()] == ["depot"]
@@ -217,7 +217,7 @@ def test_what_was_forgotten_is_not_moved_nor_kept_behind_the_back(logs: Logs) ->
         both.source.get("mine").fork("mine/fork")
         both.source.forget("mine", reason="asked", actor="ana")
         (of,) = both.move()
-        assert set(of.left.values()) == {FORGOTTEN, ORIGIN_LEFT}
+        assert set(of.left_out.values()) == {FORGOTTEN, ORIGIN_LEFT}
         both.source.forget(forging.SECOND, reason="asked", actor="ana")
         with pytest.raises(InvalidInput, match="forgotten in the old log after it was moved"):
             both.move()

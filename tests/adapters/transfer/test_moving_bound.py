@@ -63,10 +63,14 @@ def test_an_old_log_that_was_changed_under_its_seal_is_not_recorded(logs: Logs) 
 
 def test_a_move_of_a_sealed_log_shows_its_progress(logs: Logs) -> None:
     steps: list[tuple[int, int]] = []
+
+    def note(done: int, total: int) -> None:
+        steps.append((done, total))
+
     with logs.opened() as both:
         forging.record(both.source)
         seals = sealed(both, logs.folder / "seals")
-        both.move(seals=seals, progress=lambda done, total: steps.append((done, total)))
+        both.move(seals=seals, progress=note)
     assert steps == [(8, 8), (8, 8)]  # It was compared with the seal, then recorded.
 
 
