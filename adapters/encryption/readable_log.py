@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
-from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
+from onrecord.domain.encryption.bodies import is_unencrypted
+from onrecord.domain.encryption.mark import Bodies, bodies_of
 from onrecord.domain.errors import InvalidInput, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent, Subscription
 from onrecord.domain.marks.marked_ids import is_marked
@@ -57,11 +58,11 @@ def _readable(log: StoredLog, settings: EncryptionSettings) -> Followed:
 
     if settings.keys is None or settings.kek is None:
         return EncryptedLog(log, None)
-    is_encrypted = is_marked or _is_encrypted(log)
-    if is_encrypted is False:
+    bodies = Bodies.ENCRYPTED if is_marked else bodies_of(_told_by(log))
+    if bodies is Bodies.IN_CLEAR:
         raise InvalidInput(_SAID_IN_CLEAR)
     # A new key store would let a rotation or an erasure destroy what the one of an encrypted log needs.
-    keys = _keys(log, settings.keys, settings.kek, may_make=not is_encrypted)
+    keys = _keys(log, settings.keys, settings.kek, may_make=bodies is Bodies.UNTOLD)
     try:
         if not is_marked and not _is_marked_now(log):
             raise InvalidInput(_SAID_IN_CLEAR)
@@ -79,19 +80,9 @@ def _is_marked_now(log: StoredLog) -> bool:
         return True
 
 
-def _is_encrypted(stored: Backend) -> bool | None:
-    """Return whether a log without a mark holds encrypted conversations; None where it holds none that tells.
-
-    Events of operators and of other applications are in clear in any log, and tell nothing. One encrypted
-    event outweighs those in clear that somebody without keys added to the log.
-    """
-    told = None
-    for event in _events_to_look_at(stored):
-        if key_name_in(event.header) is not None:
-            return True
-        if is_unencrypted(event.type, event.header):
-            told = False
-    return told
+def _told_by(stored: Backend) -> Iterator[tuple[str, bytes]]:
+    """Yield the types and headers of the events that tell whether a log without a mark is encrypted."""
+    return ((event.type, event.header) for event in _events_to_look_at(stored))
 
 
 def _events_to_look_at(stored: Backend) -> Iterator[RecordedEvent]:

@@ -9,22 +9,24 @@ from threading import Barrier
 from typing import cast
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from onrecord.adapters.encryption.encrypted_log import StoredLog
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.storage.eventsourcing.stored_events import OTHER_CODEC
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 from onrecord.adapters.upkeep.verifying import verify_log
 from onrecord.domain.encryption.keys import subject_key
 from onrecord.domain.errors import StorageReadOnly
-from onrecord.domain.log import Append, Recorded
+from onrecord.domain.log import Append, Conflict, Duplicate, Recorded
 from tests.contract.places import Place, prepared
 from tests.contract.test_destroyed_keys import begun
 from tests.factories import TENANT
 from tests.ledger import verified_log
 from tests.patience import PATIENCE
-from tests.postgres_places import POSTGRES_PLACES
+from tests.postgres_places import POSTGRES_PLACES, PostgresPlace
 
 KEY = subject_key(bytes(32)).key_id
 ODD = {"codec": "json", "z": "1"}
@@ -75,6 +77,41 @@ def test_a_log_whose_conversations_are_in_clear_is_not_marked(log: StoredLog) ->
     assert "2 events of conversations are in clear, the first at position " in faults[1]
     # One encrypted event outweighs those that somebody added without keys.
     assert (log.mark_encrypted(), is_marked_encrypted(log)) == (True, True)
+
+
+def test_what_is_in_clear_in_a_marked_log_stays_and_is_appended_again_to_no_effect(
+    log: StoredLog,
+) -> None:
+    known = begun(None)
+    log.append([known, begun(KEY)])
+    assert (log.mark_encrypted(), log.mark_encrypted()) == (True, True)
+    before = verified_log(log)
+    (event,) = begun(None).events
+    stale = known._replace(events=(event,))
+    assert log.append([known, known, stale]) == [Duplicate(1, 1), Duplicate(1, 1), Conflict(1)]
+    new = begun(KEY)
+    for behind in (known, stale, new):
+        with pytest.raises(StorageReadOnly, match="name its keys by"):
+            on = stale._replace(conversation_id=behind.conversation_id, expected_version=1)
+            log.append([behind, on])
+    assert verified_log(log) == before
+
+
+def test_a_log_that_somebody_marked_with_nothing_but_clear_events_is_marked(
+    log: StoredLog, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.append([begun(None)])
+    if isinstance(log, Sqlite):
+        with log.file.writing() as session:
+            session.run("mark_encrypted")
+    elif isinstance(place, PostgresPlace):
+        with psycopg.connect(place.url, autocommit=True) as connection:
+            connection.execute("UPDATE onrecord.shard_lock SET encrypted = true")
+    else:
+        with monkeypatch.context() as patch:
+            patch.setattr("onrecord.adapters.storage.memory.memory.are_in_clear", lambda _: False)
+            log.mark_encrypted()
+    assert (log.is_encrypted(), log.mark_encrypted(), log.is_encrypted()) == (True, True, True)
 
 
 def test_a_conversation_in_clear_comes_before_the_mark_or_not_at_all(

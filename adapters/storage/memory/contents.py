@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.storage.append import another_tenants, must_be_apart, referred
+from onrecord.adapters.storage.append import referred
 from onrecord.domain.actors import ActorName, actor_id
 from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob, KeyedBlob
-from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
+from onrecord.domain.encryption.mark import Bodies, bodies_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.inventory import (
@@ -79,23 +79,10 @@ class Stream:
         return CatalogueEntry(conversation_id, self.head, first.recorded_at, last.recorded_at)
 
 
-def must_be_own(streams: Mapping[UUID, Stream], appends: Sequence[Append]) -> None:
-    """Refuse all requests if one is for another tenant's conversation, begun here or before."""
-    must_be_apart(appends)
-    owners: dict[UUID, UUID] = {}
-    for append in appends:
-        stream = streams.get(append.conversation_id)
-        owner = append.tenant if stream is None else stream.tenant
-        if owners.setdefault(append.conversation_id, owner) != append.tenant:
-            raise another_tenants()
-
-
 def are_in_clear(streams: Mapping[UUID, Stream]) -> bool:
-    """Return whether conversations are in clear; one encrypted event outweighs any in clear."""
-    events = [event for stream in streams.values() for event in stream.events]
-    if any(key_name_in(event.header) is not None for event in events):
-        return False
-    return any(is_unencrypted(event.type, event.header) for event in events)
+    """Return whether conversations are in clear."""
+    events = (event for stream in streams.values() for event in stream.events)
+    return bodies_of((event.type, event.header) for event in events) is Bodies.IN_CLEAR
 
 
 @dataclass(slots=True)

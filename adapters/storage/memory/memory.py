@@ -16,7 +16,6 @@ from onrecord.adapters.storage.append import (
     Proof,
     Recording,
     keyed_digest,
-    must_be_encrypted,
     must_be_forgettable,
     new_digest_key,
     pieces,
@@ -27,6 +26,7 @@ from onrecord.adapters.storage.append import (
     verified,
 )
 from onrecord.adapters.storage.clocks import WatchedClock
+from onrecord.adapters.storage.memory.appends import must_be_own, must_record_nothing_in_clear
 from onrecord.adapters.storage.memory.contents import (
     NO_HEAD,
     SHARD,
@@ -36,7 +36,6 @@ from onrecord.adapters.storage.memory.contents import (
     Stream,
     are_in_clear,
     inventory_of,
-    must_be_own,
 )
 from onrecord.adapters.storage.steps import ThreadSteps
 from onrecord.adapters.storage.subscription import (
@@ -96,8 +95,7 @@ class Memory:
             self._ready()
             must_be_own(self._streams, appends)
             if self._is_encrypted:
-                for append in appends:
-                    must_be_encrypted(append)
+                must_record_nothing_in_clear(appends, self._refused)
             self._recorded_at = self._clock.stamp(self._recorded_at)
             verdicts = [self._append(append) for append in appends]
         self._clock.say_jump()
@@ -214,11 +212,7 @@ class Memory:
         """Yield the conversations that have begun, the one that moved last first."""
         with self._lock:
             self._ready()
-            own = [
-                (owner, stream)
-                for owner, stream in self._streams.items()
-                if stream.tenant == tenant
-            ]
+            own = [each for each in self._streams.items() if each[1].tenant == tenant]
             own.sort(key=lambda item: item[1].events[-1].position, reverse=True)
             listed = [stream.listed(owner) for owner, stream in own]
         yield from listed
@@ -330,19 +324,24 @@ class Memory:
         return None if (stream := self._streams.get(conversation_id)) is None else stream.tenant
 
     def _append(self, append: Append) -> Verdict:
+        if (refused := self._refused(append)) is not None:
+            return refused
+        head = self._place(append.conversation_id).head
+        recording = record(
+            append, head, shard=SHARD, position=len(self._log), recorded_at=self._recorded_at
+        )
+        self._finish(lambda: self._keep(append, recording))
+        return recording.verdict()
+
+    def _refused(self, append: Append) -> Verdict | None:
+        """Return why nothing is to be recorded, or None."""
         place = self._place(append.conversation_id)
         known = [self._known(append.conversation_id, event) for event in append.events]
         if (refused := refusal(append, known, place)) is not None:
             return refused
         if (missing := self._blobs.missing(append)) is not None:
             return missing
-        if not place.begun and (gone := under_destroyed_key(append, self._owner)) is not None:
-            return gone
-        recording = record(
-            append, place.head, shard=SHARD, position=len(self._log), recorded_at=self._recorded_at
-        )
-        self._finish(lambda: self._keep(append, recording))
-        return recording.verdict()
+        return None if place.begun else under_destroyed_key(append, self._owner)
 
     def _known(self, conversation_id: UUID, event: NewEvent) -> Known | None:
         stream = self._streams.get(conversation_id)

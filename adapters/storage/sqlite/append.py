@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
@@ -24,7 +24,7 @@ from onrecord.adapters.storage.append import (
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.held_files import LogEnd
 from onrecord.domain.blobs import digest_of
-from onrecord.domain.encryption.bodies import is_unencrypted, key_name_in
+from onrecord.domain.encryption.mark import Bodies, bodies_of
 from onrecord.domain.erasure.destroyed import KeyDestroyed
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
@@ -205,14 +205,15 @@ def _destroyed(session: Session, append: Append) -> KeyDestroyed | None:
 
 
 def is_said_in_clear(session: Session) -> bool:
-    """Return whether conversations are in clear in a log; one encrypted event outweighs any in clear."""
-    after, is_clear = 0, False
+    """Return whether conversations are in clear in a log; it looks at all events."""
+    return bodies_of(_types_and_headers(session)) is Bodies.IN_CLEAR
+
+
+def _types_and_headers(session: Session) -> Iterator[tuple[str, bytes]]:
+    after = 0
     while rows := session.all("select_headers", after, _HEADERS):
-        if any(key_name_in(header) is not None for _, _, header in rows):
-            return False
-        is_clear = is_clear or any(is_unencrypted(type_, header) for _, type_, header in rows)
+        yield from ((event_type, header) for _, event_type, header in rows)
         after = rows[-1][0]
-    return is_clear
 
 
 def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:

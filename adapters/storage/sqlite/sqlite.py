@@ -268,6 +268,8 @@ class Sqlite:
     def mark_encrypted(self) -> bool:
         """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
         with self.file.writing() as session:
+            if log_end(session).is_encrypted:
+                return True
             if is_said_in_clear(session):
                 return False
             session.run("mark_encrypted")
