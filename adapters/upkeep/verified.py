@@ -6,12 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from onrecord.domain.encryption.bodies import key_name_in
-from onrecord.domain.encryption.wrapped import DestroyedKey
-from onrecord.domain.errors import CorruptRecord, counted
-from onrecord.domain.inventory import StoredHead
-from onrecord.domain.log import Backend
-from onrecord.domain.marks.marked_ids import destroyed_key_id
+from onrecord.domain.errors import counted
 from onrecord.domain.seals.merkle import Root
 from onrecord.projections.verification.verification import Fault
 
@@ -101,30 +96,3 @@ def unread_events(newer: int, locked: int) -> Iterator[str]:
             f"{counted(locked, 'encrypted event')} without a key: what they say, what that did to their heads, and "
             "which documents they refer to"
         )
-
-
-def unsaid_key_faults(backend: Backend, head: StoredHead, unread: int) -> Iterator[Fault]:
-    """Yield the events of a conversation, so many of them unread, whose key is gone and the log does not say so.
-
-    Whoever erases a subject has the log say it first. So the key went past that, or the log was set back.
-    """
-    from onrecord.adapters.encryption.encrypted_log import EncryptedLog
-
-    if not unread or not isinstance(backend, EncryptedLog) or backend.keys is None:
-        return
-    for event in backend.stored.read(head.conversation_id):
-        name = key_name_in(event.header)
-        if name is None or event.body is None:
-            continue
-        try:
-            key = backend.ciphers().of(name)
-        except CorruptRecord:
-            continue  # Told of as the event was read.
-        if not isinstance(key, DestroyedKey):
-            continue
-        if not backend.head(destroyed_key_id(head.tenant, key.key_id)).version:
-            why = (
-                f"its key {key.key_id} is destroyed in the key store, and no erasure in the log tells of "
-                "it: restore the key store from a backup, or forget the conversation"
-            )
-            yield Fault(head.conversation_id, event.version, why)

@@ -18,9 +18,10 @@ from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import address_in, readable_in, without_bodies
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
+from onrecord.adapters.encryption.unsaid_keys import unsaid_key_faults
 from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.upkeep.erasing import erasures_of, is_of_another
-from onrecord.adapters.upkeep.verified import Verified, unread_events, unsaid_key_faults
+from onrecord.adapters.upkeep.verified import Verified, unread_events
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
 from onrecord.adapters.upkeep.verifying_holds import broken_hold_faults
 from onrecord.adapters.upkeep.verifying_seals import SealedLog
@@ -265,7 +266,7 @@ class _Check:
             events = self._backend.read(head.conversation_id)
             self.add(operators_faults(head, events, self._backend.digest))
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
-        self.add(unsaid_key_faults(self._backend, head, fold.unread))
+        self.add(unsaid_key_faults(self._backend, head, fold.unread_under))
         self.add(origin_faults(fold, self._backend.owner))
         self.add(snapshot_faults(head, read.snapshots))
         self.add(self._stored.faults(head, fold, read.references, read.blobs))

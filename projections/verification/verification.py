@@ -14,7 +14,7 @@ from uuid import UUID
 from onrecord.domain import events
 from onrecord.domain.admission import Standing, need_of, why_refused
 from onrecord.domain.encoding import NAMES, VERSIONS, Erased, Unrecognised
-from onrecord.domain.encryption.bodies import ENCRYPTED
+from onrecord.domain.encryption.bodies import ENCRYPTED, key_name_in
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
 from onrecord.domain.head import (
@@ -129,6 +129,7 @@ class Fold:
 
     What an event did cannot always be told: it was erased, is of a newer release, or is encrypted and
     its key is not here. Then its columns must be such as its type allows, and the fold goes on from them.
+    `unread_under` are the versions of the encrypted ones that could not be read, by the name of their keys.
     """
 
     def __init__(self, conversation_id: UUID, digest: Digest) -> None:
@@ -141,6 +142,7 @@ class Fold:
         self.forks: list[Forking] = []
         self.events = self.erased = 0
         self.newer = self.unread = 0
+        self.unread_under: dict[str, list[int]] = {}
         self.started_at = self.recorded_at = self.position = 0
         self._digest = digest
         self._calls_known = self._counts_known = True
@@ -165,6 +167,9 @@ class Fold:
         self.erased += event.body is None
         is_unknown = effect is None and event.body is not None
         self.unread += is_unknown and isinstance(happened, Erased)
+        name = key_name_in(event.header)
+        if isinstance(happened, Erased) and event.body is not None and name is not None:
+            self.unread_under.setdefault(name, []).append(event.version)
         self.newer += is_unknown and not isinstance(happened, Erased)
         self.recorded_at, self.position = event.recorded_at, event.position
         return faults

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -12,6 +13,7 @@ from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.encryption.subjects import named_subject
+from onrecord.domain.head import Head
 from tests.adapters.encryption import places
 
 CANARY = b"%PDF-1.7 the canary sings "
@@ -90,3 +92,23 @@ def test_documents_whose_key_was_destroyed_are_told_as_erased(
         faults = [fault.why for fault in other.verify().faults]
         assert faults
         assert all("no erasure in the log tells of it" in why for why in faults)
+
+
+def test_whether_the_log_tells_of_a_lost_key_is_asked_once_for_a_conversation(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = store.conversation("support/4711", subjects=["ana"])
+    for number in range(5):
+        chat.user(f"message {number}")
+    erase(store, "ana")
+    log, asked = backend_of(store), list[UUID]()
+    head = log.head
+
+    def counted(conversation_id: UUID) -> Head:
+        asked.append(conversation_id)
+        return head(conversation_id)
+
+    monkeypatch.setattr(log, "head", counted)
+    faults = store.verify().faults
+    assert [fault.version for fault in faults] == [1, 2, 3, 4, 5, 6]
+    assert len({fault.why for fault in faults}) == len(asked) == 1
