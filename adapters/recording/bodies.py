@@ -211,7 +211,7 @@ class RecentBodies:
 
     def parent_of(self, body: bytes) -> Parent | None:
         """Return the request whose body shares most of its beginning with another one."""
-        parents = [request_body.parent for request_body in reversed(self._bodies.values())]
+        parents = [request_body.parent for request_body in reversed(list(self._bodies.values()))]
         return max(parents, key=lambda parent: common_start(body, parent.body), default=None)
 
     def shortened(self, api: str, body: bytes) -> bytes | None:
