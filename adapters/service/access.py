@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, cast
 from uuid import UUID
@@ -94,12 +94,13 @@ class ReadsByKeys:
             self._counts_of(store, access, actor).add(via)
             return
         given = {name: value for name, value in asked.items() if name not in _PAGING}
+        lists = [] if body is None else lists_in(body)
         await store.access.record(
             via,
             which=key,
             asked=given,
-            entries=None if body is None else entries_in(body),
-            conversations=() if body is None or key is not None else conversations_in(body),
+            entries=None if body is None else entries_in(lists),
+            conversations=() if key is not None else conversations_in(lists),
             actor=actor,
             key_id=access.key_id,
         )
@@ -124,21 +125,21 @@ class ReadsByKeys:
 _PAGING: Final = frozenset(("after", "limit"))
 
 
-def entries_in(body: bytes) -> int:
-    """Return how many entries an answer shows: those of its lists, else itself."""
-    lists = _lists_in(body)
+def entries_in(lists: Sequence[Sequence[object]]) -> int:
+    """Return how many entries an answer with such lists shows: those of its lists, else itself."""
     return sum(map(len, lists)) if lists else 1
 
 
-def conversations_in(body: bytes) -> list[UUID]:
+def conversations_in(lists: Sequence[Sequence[object]]) -> list[UUID]:
     """Return the conversations that the entries of a view's page are of, as they come."""
-    entries = (entry for each in _lists_in(body) for entry in each)
+    entries = (entry for each in lists for entry in each)
     rows = (cast("dict[str, object]", entry) for entry in entries if isinstance(entry, dict))
     ids = (row.get("conversation") for row in rows)
     return [UUID(each) for each in ids if isinstance(each, str)]
 
 
-def _lists_in(body: bytes) -> list[list[object]]:
+def lists_in(body: bytes) -> list[list[object]]:
+    """Return the lists of an answer in JSON; none where it is no object."""
     try:
         document = cast("object", json.loads(body))
     except ValueError:
