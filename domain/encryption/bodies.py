@@ -101,7 +101,7 @@ def _in_header(conversation_id: UUID) -> bytes:
 def keys_looked_for(header: bytes) -> tuple[str, ...]:
     """Return the ids of the keys that a header names, in their order: a log parses no headers.
 
-    None for an event in clear, whatever its metadata says, and for a name that is none of keys.
+    None of them for an event in clear, whatever its metadata says, and for a name that is none of keys.
     """
     name = key_name_in(header)
     with suppress(CorruptRecord):
