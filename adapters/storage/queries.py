@@ -15,7 +15,7 @@ The SQL of a database lies beside its modules. The log and the views on PostgreS
 files of both folders, in the order of their names, are one dialect, and their steps one sequence.
 
 A log on PostgreSQL is a schema, and a database may hold several. So its files write `{log}` where the
-schema's name belongs, and `{lock}` for the first key of its advisory lock. `{bound}` is the
+schema's name belongs, those of a key store `{keys}`, and `{lock}` for the first key of its advisory lock. `{bound}` is the
 tenant that a policy compares with.
 """
 
@@ -136,4 +136,5 @@ def _migration(version: int, text: str, schema: str, on_citus: bool) -> Migratio
 
 
 def _filled_in(sql: str, schema: str) -> str:
-    return sql.replace("{log}", schema).replace("{lock}", str(lock_of(schema)))
+    named = sql.replace("{log}", schema).replace("{keys}", schema)
+    return named.replace("{lock}", str(lock_of(schema)))

@@ -76,8 +76,8 @@ class PostgresKeyStore:
     def add(self, key: WrappedKey) -> WrappedKey:
         """Keep a key, unless its subject has one."""
         generation, data = key.wrapped
-        rows = self._write("add", key.key_id, key.subject, generation, data, key.created_at)
-        return _live(rows) or key
+        [row] = self._write("add", key.key_id, key.subject, generation, data, key.created_at)
+        return _wrapped_key(row)
 
     def destroy(self, key_id: str, at: int) -> DestroyedKey | None:
         """Destroy a key."""
@@ -128,9 +128,13 @@ class PostgresKeyStore:
 def _known(rows: Sequence[TupleRow]) -> WrappedKey | DestroyedKey | None:
     if not rows:
         return None
-    [(key_id, subject, generation, data, created_at, destroyed_at)] = rows
-    if destroyed_at is not None:
-        return DestroyedKey(key_id, destroyed_at)
+    [row] = rows
+    key_id, *_, destroyed_at = row
+    return _wrapped_key(row) if destroyed_at is None else DestroyedKey(key_id, destroyed_at)
+
+
+def _wrapped_key(row: TupleRow) -> WrappedKey:
+    key_id, subject, generation, data, created_at, _ = row
     return WrappedKey(key_id, subject, Wrapped(generation, data), created_at)
 
 

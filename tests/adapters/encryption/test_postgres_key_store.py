@@ -172,6 +172,11 @@ def test_a_server_that_goes_away_is_told_of_and_used_again_when_it_is_back(url: 
         assert keys.get("id-1") == key(1)
         run(server(VERSION).url, ended.format(database))
         assert keys.add(key(2)) == key(2)
+        # The answer to a step may be lost with the connection, and the step is done a second time.
+        anew = Wrapped("g1", b"anew")
+        for _ in range(2):
+            assert keys.replace([Rewrapping("id-2", key(2).wrapped, anew)]) == 1
+        assert keys.replace([Rewrapping("id-2", anew, key(2).wrapped)]) == 1
         run(server(VERSION).url, f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         run(server(VERSION).url, ended.format(database))
         for verb in (partial(keys.find, key(1).subject), partial(keys.add, key(3))):

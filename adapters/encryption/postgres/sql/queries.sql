@@ -6,31 +6,31 @@ FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_databa
 -- name: tables
 -- What is in the schema, which its catalogue tells to any role.
 SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = '{log}' AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+WHERE n.nspname = '{keys}' AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
 
 -- name: schema_exists
 -- An owner may have made it for a role that may make none.
-SELECT to_regnamespace('{log}') IS NOT NULL
+SELECT to_regnamespace('{keys}') IS NOT NULL
 
 -- name: create_schema
 -- In the transaction of the first step.
-CREATE SCHEMA {log}
+CREATE SCHEMA {keys}
 
 -- name: made_of
 -- The steps that were applied.
-SELECT number, digest FROM {log}.migration ORDER BY number
+SELECT number, digest FROM {keys}.migration ORDER BY number
 
 -- name: note_migration
 -- In the transaction of the step itself.
-INSERT INTO {log}.migration (number, digest) VALUES ($1, $2)
+INSERT INTO {keys}.migration (number, digest) VALUES ($1, $2)
 
 -- name: insert_meta
 -- Once, when the schema is made.
-INSERT INTO {log}.meta (log) VALUES ($1)
+INSERT INTO {keys}.meta (log) VALUES ($1)
 
 -- name: select_log
 -- Whose keys these are.
-SELECT log FROM {log}.meta
+SELECT log FROM {keys}.meta
 
 -- name: patience
 -- How long this transaction waits for its turn.
@@ -38,48 +38,48 @@ SELECT set_config('lock_timeout', $1, true)
 
 -- name: find
 -- The key of a subject.
-SELECT key_id, subject, generation, wrapped, created_at, destroyed_at FROM {log}.subject_key
+SELECT key_id, subject, generation, wrapped, created_at, destroyed_at FROM {keys}.subject_key
 WHERE subject = $1
 
 -- name: get
 -- The key of an id, or what is left of it.
-SELECT key_id, subject, generation, wrapped, created_at, destroyed_at FROM {log}.subject_key
+SELECT key_id, subject, generation, wrapped, created_at, destroyed_at FROM {keys}.subject_key
 WHERE key_id = $1
 
 -- name: under
 -- The next ones to be wrapped anew.
-SELECT key_id, subject, generation, wrapped, created_at, destroyed_at FROM {log}.subject_key
+SELECT key_id, subject, generation, wrapped, created_at, destroyed_at FROM {keys}.subject_key
 WHERE wrapped IS NOT NULL AND generation = ANY ($1::text[]) LIMIT $2
 
 -- name: generations
 -- How many keys each has, how many of its keys were destroyed, and what became of it.
 SELECT g.name, count(k.wrapped), count(k.destroyed_at), g.is_closed, g.retired_at IS NOT NULL,
     g.undoable_until
-FROM {log}.generation AS g LEFT JOIN {log}.subject_key AS k ON k.generation = g.name
+FROM {keys}.generation AS g LEFT JOIN {keys}.subject_key AS k ON k.generation = g.name
 GROUP BY g.name ORDER BY g.name COLLATE "C"
 
 -- name: add
 -- The key that a subject has then.
 SELECT key_id, subject, generation, wrapped, created_at, destroyed_at
-FROM {log}.add_key($1, $2, $3, $4, $5, $6)
+FROM {keys}.add_key($1, $2, $3, $4, $5, $6)
 
 -- name: destroy
 -- What is left of it.
 SELECT key_id, subject, generation, wrapped, created_at, destroyed_at
-FROM {log}.destroy_key($1, $2, $3)
+FROM {keys}.destroy_key($1, $2, $3)
 
 -- name: replace
 -- How many were.
-SELECT {log}.replace_keys($1, $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bytea[])
+SELECT {keys}.replace_keys($1, $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bytea[])
 
 -- name: close_generation
 -- It takes no more keys.
-SELECT {log}.close_generation($1, $2)
+SELECT {keys}.close_generation($1, $2)
 
 -- name: note_retired
 -- It is gone.
-SELECT {log}.note_retired($1, $2, $3, $4)
+SELECT {keys}.note_retired($1, $2, $3, $4)
 
 -- name: scrub
 -- New files, if the present ones may hold what was destroyed.
-SELECT {log}.scrub($1)
+SELECT {keys}.scrub($1)
