@@ -44,7 +44,8 @@ class KeyStore(Protocol):
     def replace(self, rewrappings: Sequence[Rewrapping]) -> int:
         """Have keys wrapped under other generations, all in one step, unless one is not as it was.
 
-        Return how many were. GenerationClosed, and none is, where a new generation takes no more.
+        Return how many are wrapped so then: the same, where a lost answer has the step done again.
+        GenerationClosed, and none is, where a new generation takes no more.
         """
         ...
 

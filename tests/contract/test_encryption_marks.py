@@ -108,8 +108,12 @@ def test_a_log_that_somebody_marked_with_nothing_but_clear_events_is_marked(
         with psycopg.connect(place.url, autocommit=True) as connection:
             connection.execute("UPDATE onrecord.shard_lock SET encrypted = true")
     else:
+
+        def in_clear(streams: object) -> bool:
+            return False
+
         with monkeypatch.context() as patch:
-            patch.setattr("onrecord.adapters.storage.memory.memory.are_in_clear", lambda _: False)
+            patch.setattr("onrecord.adapters.storage.memory.memory.are_in_clear", in_clear)
             log.mark_encrypted()
     assert (log.is_encrypted(), log.mark_encrypted(), log.is_encrypted()) == (True, True, True)
 

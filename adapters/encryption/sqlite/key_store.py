@@ -113,15 +113,16 @@ class SqliteKeyStore:
 
     def replace(self, rewrappings: Sequence[Rewrapping]) -> int:
         """Have keys wrapped under other generations."""
-        changed = 0
+        replaced = 0
         with self._writing() as session:
             for generation in {each.new.generation for each in rewrappings}:
                 _must_be_open(session, generation)
             for key_id, old, new in rewrappings:
                 session.run("replace", *new, key_id, *old)
-                changed += session.changed()
+                known = _known(session.one("get", key_id))
+                replaced += isinstance(known, WrappedKey) and known.wrapped == new
             session.run("mark_residue")
-        return changed
+        return replaced
 
     def under(self, generations: Sequence[str], limit: int) -> list[WrappedKey]:
         """Return keys that are wrapped under some generations."""
