@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import LOCKED, EncryptedLog
-from onrecord.adapters.encryption.subject_keys import SubjectKeys
+from onrecord.adapters.encryption.subject_keys import KeyErasure, SubjectKeys
 from onrecord.adapters.subjects.conversations import ConversationsUnder
 from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
@@ -86,16 +86,25 @@ class SubjectErasing:
         self.keys.destroy([intention.key])
         conversations = under.all()
         self._forget(entry, conversations, actor)
-        key_erasure = self.keys.finish()
-        if not key_erasure.retired:
-            # Another erasure did that, or this one before it was cut short.
-            key_erasure = self.keys.retired_before()
+        key_erasure = self._key_erasure()
         outcome = SubjectOutcome(
             len(conversations), key_erasure.retired, key_erasure.undoable_until
         )
         events = sum(self.stored.head(each).version for each in conversations)
         operators.complete(entry.erasure_id, events, (), actor, outcome)
         return self._entry(entry.erasure_id)
+
+    def _key_erasure(self) -> KeyErasure:
+        """Retire the key-encryption keys of before; InvalidInput where only their owner can do that."""
+        try:
+            done = self.keys.finish()
+        except InvalidInput as error:
+            raise InvalidInput(
+                "the key of the subject is destroyed, and what was said under it is erased. The certificate "
+                f"waits for the key-encryption key: {error}"
+            ) from error
+        # Where none is retired, another erasure did that, or this one before it was cut short.
+        return done if done.retired else self.keys.retired_before()
 
     def _must_not_be_refused(
         self, entry: ErasureEntry, conversations: Sequence[UUID], actor: str | None
