@@ -18,7 +18,7 @@ from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of, keys_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.certificates import write_certificate, write_due
+from onrecord.adapters.terminal.certificates import question, write_certificate, write_due
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.verified_listing import verified_document, write_verified
 from onrecord.adapters.upkeep.dispositions import unexpired_class
@@ -180,11 +180,11 @@ def erase(
             return
         because, who = _reason() if reason is None else reason, acting_name(actor)
         if not yes:
-            found = store.subjects.conversations(subject)
-            what = f"the key, and {counted(len(found), 'conversation')}"
-            _ask(f"The record keeps for good: actor {who}, reason {because!r}. Erase {what}?")
+            record = f"actor {who}, reason {because!r}, rule {rule!r}"
+            _ask(question(subject, store.subjects.conversations(subject), record))
+        over = {each.erasure_id for each in store.subjects.erasures(subject) if each.is_over}
         certificate = store.subjects.erase(subject, reason=because, rule=rule, actor=who)
-    write_certificate(certificate, as_json=as_json)
+    write_certificate(certificate, is_new=certificate.erasure_id not in over, as_json=as_json)
 
 
 def forget_one(

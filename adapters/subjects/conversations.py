@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 from uuid import UUID
@@ -28,7 +28,7 @@ class ConversationsUnder:
         self._stored = stored
         self._tenant = tenant
         self._later: TenantEvents | None = None
-        self._found: dict[UUID, None] = {}
+        self._found: dict[UUID, int] = {}
 
     def all(self) -> list[UUID]:
         """Return those that have begun by now: in the order of their ids, those behind a look as they came."""
@@ -38,6 +38,11 @@ class ConversationsUnder:
         self._note(event for event in self._later.more() if event.version == _FIRST)
         return list(self._found)
 
+    def others(self) -> Mapping[UUID, int]:
+        """Return the same, and how many other subjects each of them is about."""
+        self.all()
+        return self._found
+
     def _look(self) -> None:
         listed = self._stored.conversations(self._tenant)
         ids = iter(sorted(one.conversation_id for one in listed))
@@ -46,5 +51,6 @@ class ConversationsUnder:
 
     def _note(self, firsts: Iterable[RecordedEvent]) -> None:
         for first in firsts:
-            if self.key in keys_looked_for(first.header):
-                self._found[first.conversation_id] = None
+            keys = keys_looked_for(first.header)
+            if self.key in keys:
+                self._found[first.conversation_id] = len(keys) - 1

@@ -8,7 +8,7 @@ behind that are all that there will ever be.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -129,9 +129,9 @@ class SubjectErasing:
         keys = [key for subject in own if (key := self.keys.key_id_of(subject)) is not None]
         self.keys.destroy(keys)
 
-    def conversations(self, key: str) -> list[UUID]:
-        """Return the conversations that are under a key."""
-        return ConversationsUnder(self.stored, self.tenant, key).all()
+    def conversations(self, key: str) -> Mapping[UUID, int]:
+        """Return the conversations that are under a key, and how many other subjects each is about."""
+        return ConversationsUnder(self.stored, self.tenant, key).others()
 
     def _ended(self, last: Erasure | None) -> ErasureEntry:
         if last is None or not last.is_completed:

@@ -24,11 +24,15 @@ from onrecord.projections.retention.hold_records import HoldEntry
 
 @dataclass(frozen=True, slots=True)
 class SubjectConversation:
-    """A conversation of a subject: how many events it has, and the legal hold that keeps it, if one does."""
+    """A conversation of a subject: how many events it has, and the legal hold that keeps it, if one does.
+
+    `others` are how many other subjects it is about: an erasure takes it from them too.
+    """
 
     conversation_id: UUID
     events: int
     hold: HoldEntry | None
+    others: int = 0
 
 
 class StoreSubjects:
@@ -74,10 +78,12 @@ class StoreSubjects:
         """Return the conversations of a subject; none where it has no key, or none any more."""
         erasing, backend = self._of_subjects(), self._backend
         key = erasing.keys.key_id_of(self._subject(name))
-        found = [] if key is None else erasing.conversations(key)
+        found = {} if key is None else erasing.conversations(key)
         return [
-            SubjectConversation(each, head.version, hold_on(backend, self._tenant, each))
-            for each, head in zip(found, map(backend.head, found), strict=True)
+            SubjectConversation(
+                each, backend.head(each).version, hold_on(backend, self._tenant, each), others
+            )
+            for each, others in found.items()
             if not is_forgotten(backend, each)
         ]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import moment
+from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 
@@ -14,9 +16,23 @@ if TYPE_CHECKING:
     from onrecord.adapters.subjects.certificate import ErasureCertificate
     from onrecord.adapters.subjects.store_subjects import SubjectConversation
 
+_DUE_MEMBERS: Final = ("conversation", "key", "events", "hold")
+_DUE_COLUMNS: Final = (
+    *(Column("id", Kind.KEY), Column("conversation", Kind.KEY), Column("events", Kind.COUNT)),
+    Column("on hold", Kind.NAME),
+)
 
-def write_certificate(certificate: ErasureCertificate, *, as_json: bool) -> None:
-    """Write a certificate: drawn on a terminal as text, else as one line of JSON."""
+
+def write_certificate(certificate: ErasureCertificate, *, is_new: bool, as_json: bool) -> None:
+    """Write a certificate: drawn on a terminal as text, else as one line of JSON.
+
+    Standard error says of one that is not new that nobody was erased now.
+    """
+    if not is_new:
+        output.note(
+            f"Nothing was said since: this is the certificate of {moment(certificate.completed_at)}. "
+            "No other reason and no other rule is recorded."
+        )
     if as_json or not output.is_drawn():
         output.json_line(certificate.document())
         return
@@ -58,18 +74,39 @@ def certificate_lines(certificate: ErasureCertificate) -> list[str]:
 def write_due(
     found: Sequence[SubjectConversation], keys: Mapping[UUID, str], *, as_json: bool
 ) -> None:
-    """Write the conversations of a subject, each with its key and the hold that keeps it."""
-    for each in found:
-        key = keys.get(each.conversation_id)
-        hold = None if each.hold is None else str(each.hold.hold_id)
-        if as_json:
-            output.json_line(
-                {
-                    "conversation": str(each.conversation_id),
-                    "key": key,
-                    "events": each.events,
-                    "hold": hold,
-                }
-            )
-        else:
-            output.plain(each.conversation_id, key, each.events, hold)
+    """Write the conversations of a subject, each with its key and the hold that keeps it.
+
+    Standard error says which of them are about others as well.
+    """
+    rows = [_due_row(each, keys) for each in found]
+    if as_json:
+        for row in rows:
+            output.json_line(dict(zip(_DUE_MEMBERS, row, strict=True)))
+    else:
+        show_rows(_DUE_COLUMNS, rows)
+    if shared := [each for each in found if each.others]:
+        output.note(f"{_about_others(shared)}: {', '.join(_name(each, keys) for each in shared)}")
+
+
+def question(subject: str, found: Sequence[SubjectConversation], record: str) -> str:
+    """Return what is asked before a subject is erased; `record` is what is kept of that for good."""
+    shared = [each for each in found if each.others]
+    others = f" {_about_others(shared)}." if shared else ""
+    return (
+        f"The record keeps for good: {record}.{others} "
+        f"Erase the subject {subject!r}: the key, and {counted(len(found), 'conversation')}?"
+    )
+
+
+def _about_others(shared: Sequence[SubjectConversation]) -> str:
+    what = "is about others too, and goes" if len(shared) == 1 else "are about others too, and go"
+    return f"{counted(len(shared), 'conversation')} {what} for them as well"
+
+
+def _name(each: SubjectConversation, keys: Mapping[UUID, str]) -> str:
+    return output.flat(keys.get(each.conversation_id) or str(each.conversation_id))
+
+
+def _due_row(each: SubjectConversation, keys: Mapping[UUID, str]) -> tuple[Cell, ...]:
+    hold = None if each.hold is None else str(each.hold.hold_id)
+    return str(each.conversation_id), keys.get(each.conversation_id), each.events, hold

@@ -7,7 +7,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.encryption.local_keys import new_local_key
-from tests.adapters.cli.command import Command, in_process
+from tests.adapters.cli.command import Command, in_process, on_a_terminal
 
 WHY = ("--rule", "GDPR 17(1)(b)", "--actor", "eve")
 
@@ -49,3 +49,56 @@ def test_what_waits_for_a_new_key_says_that_the_text_is_gone(
     assert "certificate waits" in command(*erase).err
     monkeypatch.setenv("MYKEK", new)
     assert command(*erase).document["reason"] == "ticket 88"
+
+
+def test_who_was_erased_before_has_the_certificate_of_then_and_is_told_so(
+    command: Command, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erase = ("erase", "--subject", "ann", *WHY, "--yes", "--reason")
+    new = new_local_key().text()
+    for keys in (variables["MYKEK"], f"{new} {variables['MYKEK']}", new):
+        monkeypatch.setenv("MYKEK", keys)
+        command(*erase, "ticket 88")
+    done = command(*erase, "ticket 89")
+    day = done.document["completed_at"][:10]
+    assert done.document["reason"] == "ticket 88"
+    assert f"Nothing was said since: this is the certificate of {day}" in done.err
+    assert "No other reason and no other rule is recorded." in done.err
+
+
+def test_a_dry_run_says_which_conversations_go_for_others_as_well(command: Command) -> None:
+    done = command("erase", "--subject", "ann", *WHY, "--dry-run")
+    assert {row[1] for row in done.columns} == {"own", "both"}
+    assert "1 conversation is about others too, and goes for them as well: both" in done.err
+    alone = command("erase", "--subject", "ann", *WHY, "--dry-run", "--json")
+    assert [sorted(line) for line in alone.documents] == [
+        ["conversation", "events", "hold", "key"]
+    ] * 2
+
+
+def test_a_dry_run_on_a_terminal_has_headings(variables: dict[str, str]) -> None:
+    shown = on_a_terminal(
+        *("erase", "--subject", "ann", *WHY, "--dry-run"), columns=120, **variables
+    )
+    assert "conversation" in shown.splitlines()[0] + shown.splitlines()[1]
+    assert "events" in shown
+    assert "\t" not in shown
+
+
+def test_the_question_names_the_subject_and_the_rule(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda text, **_: asked.append(text))
+    command("erase", "--subject", "ann", "--reason", "ticket 88", *WHY)
+    (question,) = asked
+    for each in (
+        "eve",
+        "'ticket 88'",
+        "'GDPR 17(1)(b)'",
+        "'ann'",
+        "2 conversations",
+        "about others",
+    ):
+        assert each in question
