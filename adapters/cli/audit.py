@@ -33,21 +33,28 @@ from onrecord.adapters.cli.views import (
     Tool,
     Until,
 )
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.subjects.audited import audited_erasures
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named, size
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
-from onrecord.adapters.terminal.view_pages import caught_up
+from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
+from onrecord.adapters.views.pages import Page
 from onrecord.domain.encryption.subjects import subject_id
+from onrecord.domain.errors import StorageBusy
 from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.views.audit import AuditEntry
 from onrecord.projections.views.audit_facts import OUTCOMES
 
 if TYPE_CHECKING:
     from onrecord.projections.access.access_records import AccessEntry
 
 _DIGITS: Final = 8
+_NO_ERASURE: Final = (
+    "There is no erasure under this digest. The name must be written exactly as programs wrote it."
+)
 _ACCESS_COLUMNS: Final = (
     Column("read", Kind.TIME),
     Column("by", Kind.NAME),
@@ -165,7 +172,36 @@ def audit(
             store,
             lambda: store.views.audit(conversation=about, **filters, limit=limit, after=after),
         )
+        if subject is not None and about is not None and not _is_whole(page):
+            is_filtered = any(value is not None for value in (after, *filters.values()))
+            page = _out_of_the_log(store, about, page, limit, is_filtered=is_filtered)
         show_and_record(context, store, listing, page, as_json=as_json)
+    if subject is not None and after is None and not len(page.page):
+        output.note(_NO_ERASURE)
+
+
+def _is_whole(answer: CaughtUpPage[AuditEntry]) -> bool:
+    return not (answer.lacks or answer.page.parked or answer.page.stopped)
+
+
+def _out_of_the_log(
+    store: Store, subject: UUID, answer: CaughtUpPage[AuditEntry], limit: int, *, is_filtered: bool
+) -> CaughtUpPage[AuditEntry]:
+    """Return the erasures of a subject as the log has them, in place of a page that may lack some.
+
+    StorageBusy where the view is needed, since there are other filters: nobody is told then that
+    there is no erasure.
+    """
+    if is_filtered:
+        raise StorageBusy(
+            "the view `audit` does not have all events, so that an erasure may be missing: leave out the "
+            "other filters, or look at `onrecord views`"
+        )
+    entries = audited_erasures(backend_of(store), store.tenant, subject)
+    if len(entries) > limit:
+        output.note("there is more: ask again with a greater --limit")
+    last = answer.page.position + answer.page.behind
+    return CaughtUpPage(Page(tuple(entries[:limit]), None, last, 0, 0), 0)
 
 
 def _asked_about(store: Store, conversation: str | None, subject: str | None) -> UUID | None:

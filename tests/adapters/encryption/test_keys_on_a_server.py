@@ -72,3 +72,26 @@ def test_a_service_serves_it_to_clients_without_keys(
             assert [turn.text for turn in store.get("ana").history()] == [CANARY]
     finally:
         place.remove()
+
+
+def test_an_erasure_is_found_by_name_before_any_worker_folds_it(
+    log: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with onrecord.connect(log) as store:
+        store.conversation("zoe", subjects=["zoe"]).user(CANARY)
+        store.subjects.erase("zoe", reason="asked to", rule="GDPR 17(1)(a)", actor="eve")
+    command = in_process(monkeypatch, capsys)
+    found = command("audit", "--subject", "zoe")
+    assert [row[4] for row in found.columns] == ["erasure.completed", "erasure.intended"]
+    assert {row[1] for row in found.columns} == {"eve"}
+    assert "not folded" not in found.err
+    filtered = command("audit", "--subject", "zoe", "--actor", "eve")
+    assert (filtered.code, filtered.out) == (1, "")
+    assert "an erasure may be missing" in filtered.err
+    # A worker comes to the same.
+    before = command("audit", "--subject", "zoe", "--json").document["entries"]
+    assert command("worker", "--once").code == 0
+    assert command("audit", "--subject", "zoe", "--json").document["entries"] == before
+    nobody = command("audit", "--subject", "Zoe")
+    assert (nobody.code, nobody.out) == (0, "")
+    assert "no erasure under this digest" in nobody.err
