@@ -41,13 +41,17 @@ class AsyncStoreSubjects:
         return await self._steps.run_long(partial(self._store.subjects.conversations, name))
 
     async def erase(
-        self, name: str, *, reason: str, rule: str, actor: str | None = None
+        self,
+        name: str,
+        *,
+        reason: str,
+        rule: str,
+        actor: str | None = None,
+        destroyed_key: str | None = None,
     ) -> ErasureCertificate:
         """Erase a subject by its key, for good, as `StoreSubjects.erase` does."""
-        verb = self._store.subjects.erase
-        return await self._steps.run_long(
-            partial(verb, name, reason=reason, rule=rule, actor=actor)
-        )
+        erase = partial(self._store.subjects.erase, name, reason=reason, rule=rule, actor=actor)
+        return await self._steps.run_long(partial(erase, destroyed_key=destroyed_key))
 
     def export(self, name: str) -> AsyncIterator[bytes]:
         """Yield all that is recorded of a subject, as `StoreSubjects.export` does: `async for`."""

@@ -16,7 +16,7 @@ from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, o
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
 from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.lineage import key_of, keys_of
+from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.certificates import question, write_certificate, write_due
 from onrecord.adapters.terminal.output import Named, named
@@ -153,6 +153,9 @@ def erase(
     rule: Annotated[
         str, typer.Option("--rule", metavar="TEXT", help="By which rule; kept for good.")
     ],
+    destroyed_key: Annotated[
+        str | None, typer.Option(metavar="ID", help="Its key, which the log does not know is gone.")
+    ] = None,
     reason: Reason = None,
     actor: Eraser = None,
     dry_run: DryRun = False,
@@ -166,24 +169,24 @@ def erase(
     conversation under it goes as `onrecord forget` has it. Who, why and by which rule is recorded for good,
     and never the name of the subject. A legal hold on one of its conversations refuses it. It may be
     stopped at any moment: run it again. That erases what was said since, too. Where nothing was, it writes
-    the certificate of the last erasure, with the checkpoints and what is left on the disk as of now.
+    the certificate of the last erasure anew. `--destroyed-key` is for a log that was set back.
 
     Example: `onrecord erase --subject "patient 4711" --reason "asked to" --rule "GDPR 17(1)(a)"`
     """
+    if dry_run and destroyed_key:
+        raise typer.BadParameter("--dry-run lists what is under the key of now")
     with opened(context, url) as store:
         if dry_run:
-            found = store.subjects.conversations(subject)
-            if not found:
-                output.note("nothing is under a key of that subject: check the name")
-            keys = keys_of(backend_of(store), [each.conversation_id for each in found])
-            write_due(found, keys, as_json=as_json)
+            write_due(store, subject, as_json=as_json)
             return
         because, who = _reason() if reason is None else reason, acting_name(actor)
         if not yes:
             record = f"actor {who}, reason {because!r}, rule {rule!r}"
-            _ask(question(subject, store.subjects.conversations(subject), record))
+            _ask(question(store, subject, record, destroyed_key))
         over = {each.erasure_id for each in store.subjects.erasures(subject) if each.is_over}
-        certificate = store.subjects.erase(subject, reason=because, rule=rule, actor=who)
+        certificate = store.subjects.erase(
+            subject, reason=because, rule=rule, actor=who, destroyed_key=destroyed_key
+        )
     write_certificate(certificate, is_new=certificate.erasure_id not in over, as_json=as_json)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -19,11 +20,13 @@ from onrecord.adapters.subjects.conversations import ConversationsUnder
 from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.holds import hold_on, must_not_be_on_hold, refusal_of
 from onrecord.adapters.upkeep.known_forks import KnownForks
+from onrecord.domain.encryption.keys import key_ids_of
 from onrecord.domain.encryption.subjects import Subject, conversation_subject, subject_id
+from onrecord.domain.encryption.wrapped import DestroyedKey
 from onrecord.domain.erasure.targets import ErasureTarget, SubjectOutcome
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
 from onrecord.domain.log import Backend
-from onrecord.domain.marks.marked_ids import operators_of
+from onrecord.domain.marks.marked_ids import destroyed_key_id, operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
@@ -44,12 +47,16 @@ class SubjectErasing:
     erasing: Erasing
     keys: SubjectKeys
 
-    def erase(self, subject: Subject, actor: str, reason: str, rule: str) -> ErasureEntry:
+    def erase(
+        self, subject: Subject, actor: str, reason: str, rule: str, lost: str | None = None
+    ) -> ErasureEntry:
         """Erase a subject, and return what the operators' stream tells of it.
 
         An erasure that is under way is finished first. What was said of the subject since has another key,
-        and is erased then; where nothing was, the last erasure is returned. ConversationOnHold where a legal
-        hold keeps one of its conversations, InvalidInput where it has none and never had.
+        and is erased then; where nothing was, the last erasure is returned. `lost` is the id of a key of the
+        subject that is destroyed while the log, set back, does not say so: that is erased in place of what the
+        subject has now. ConversationOnHold where a legal hold keeps one of its conversations, InvalidInput
+        where it has none and never had.
         """
         operators = self.erasing.operators()
         digest = subject.digest(self.stored.digest)
@@ -58,7 +65,7 @@ class SubjectErasing:
         if found.last is not None and not found.last.is_over:
             self.finish(self._entry(found.last.id), actor)
             found = operators.last_and_next(id_)
-        key = self.keys.key_id_of(subject)
+        key = self.keys.key_id_of(subject) if lost is None else self._destroyed(lost)
         if key is None:
             return self._ended(found.last)
         under = ConversationsUnder(self.stored, self.tenant, key)
@@ -133,9 +140,23 @@ class SubjectErasing:
         """Return the conversations that are under a key, and how many other subjects each is about."""
         return ConversationsUnder(self.stored, self.tenant, key).others()
 
+    def _destroyed(self, key: str) -> str | None:
+        """Return a key that the key store destroyed, or None where the log says so as well."""
+        of_tenant = _is_one_key(key) and self.conversations(key)
+        if not of_tenant or not isinstance(self.keys.cipher_of(key), DestroyedKey):
+            raise InvalidInput(
+                "that is no destroyed key of conversations here: `onrecord verify` and the certificate name "
+                "it. Without it, what is under the subject's key is erased"
+            )
+        is_told = self.stored.head(destroyed_key_id(self.tenant, key)).version
+        return None if is_told else key
+
     def _ended(self, last: Erasure | None) -> ErasureEntry:
         if last is None or not last.is_completed:
-            raise InvalidInput("nothing is under a key of that subject: check the name")
+            raise InvalidInput(
+                "nothing is under a key of that subject: check the name. Where the log was set back to before "
+                "an erasure, name the key that `onrecord verify` and the certificate tell"
+            )
         return self._entry(last.id)
 
     def _entry(self, erasure: UUID) -> ErasureEntry:
@@ -159,6 +180,12 @@ def subject_erasing(erasing: Erasing) -> SubjectErasing:
     if log.keys is None:
         raise StorageUnavailable(LOCKED)
     return SubjectErasing(log.stored, erasing.tenant, erasing, log.keys)
+
+
+def _is_one_key(name: str) -> bool:
+    with suppress(CorruptRecord):
+        return len(key_ids_of(name)) == 1
+    return False
 
 
 def resumed(erasing: Erasing, entry: ErasureEntry, actor: str | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from onrecord.adapters.inputs.arguments import reason_given, text_given
+from onrecord.adapters.inputs.arguments import reason_given, text_given, text_if_given
 from onrecord.adapters.seals.store_seals import StoreSeals
 from onrecord.adapters.streams.lineage import is_forgotten
 from onrecord.adapters.subjects.certificate import ErasureCertificate, certificate
@@ -88,7 +88,13 @@ class StoreSubjects:
         ]
 
     def erase(
-        self, name: str, *, reason: str, rule: str, actor: str | None = None
+        self,
+        name: str,
+        *,
+        reason: str,
+        rule: str,
+        actor: str | None = None,
+        destroyed_key: str | None = None,
     ) -> ErasureCertificate:
         """Erase a subject by its key, for good, and return the certificate.
 
@@ -99,13 +105,17 @@ class StoreSubjects:
         said since is erased. Where nothing was, the certificate of the last erasure is returned, with the
         checkpoints and the residue of now.
 
+        A log that was restored from a backup of before an erasure does not tell of it, and its key is gone from the
+        key store, so that nothing leads from the name to it. Then give the id of the key as `destroyed_key`: the
+        certificate of then and `verify` name it. The erasure is recorded anew, and what is under that key goes.
+
         ConversationOnHold where a legal hold keeps one of its conversations: nothing more is erased then.
         InvalidInput where nothing is of that name, and where only its owner retires the key-encryption
         key: then all is erased but that, and to run it again finishes it.
         """
         who, why = operator_name(actor, self._actor), reason_given(reason)
-        because = text_given("a rule", rule)
-        entry = self._of_subjects().erase(self._subject(name), who, why, because)
+        because, lost = text_given("a rule", rule), text_if_given("a key", destroyed_key)
+        entry = self._of_subjects().erase(self._subject(name), who, why, because, lost)
         made = certificate(entry, self._residue(), self._sealed())
         if made is None:
             raise CorruptRecord("an erasure has no outcome: run `onrecord verify`")

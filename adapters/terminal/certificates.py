@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import moment
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
@@ -71,13 +73,15 @@ def certificate_lines(certificate: ErasureCertificate) -> list[str]:
     ]
 
 
-def write_due(
-    found: Sequence[SubjectConversation], keys: Mapping[UUID, str], *, as_json: bool
-) -> None:
+def write_due(store: Store, subject: str, *, as_json: bool) -> None:
     """Write the conversations of a subject, each with its key and the hold that keeps it.
 
     Standard error says which of them are about others as well.
     """
+    found = store.subjects.conversations(subject)
+    keys = keys_of(backend_of(store), [each.conversation_id for each in found])
+    if not found:
+        output.note("nothing is under a key of that subject: check the name")
     rows = [_due_row(each, keys) for each in found]
     if as_json:
         for row in rows:
@@ -88,8 +92,12 @@ def write_due(
         output.note(f"{_about_others(shared)}: {', '.join(_name(each, keys) for each in shared)}")
 
 
-def question(subject: str, found: Sequence[SubjectConversation], record: str) -> str:
+def question(store: Store, subject: str, record: str, destroyed_key: str | None) -> str:
     """Return what is asked before a subject is erased; `record` is what is kept of that for good."""
+    if destroyed_key is not None:
+        what = f"what is under its destroyed key {destroyed_key}"
+        return f"The record keeps for good: {record}. Erase the subject {subject!r}: {what}?"
+    found = store.subjects.conversations(subject)
     shared = [each for each in found if each.others]
     others = f" {_about_others(shared)}." if shared else ""
     return (

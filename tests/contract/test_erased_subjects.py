@@ -125,6 +125,32 @@ def test_a_key_that_went_from_the_key_store_alone_is_a_fault_of_what_was_under_i
     assert store.verify().faults == ()
 
 
+def test_a_log_that_was_set_back_to_before_an_erasure_is_told_of_it_by_the_key(
+    store: Store, log: EncryptedLog
+) -> None:
+    own, other = said(store, "a", ANN), said(store, "b", "ben")
+    key = own_key(log, own)
+    assert log.keys is not None
+    log.keys.destroy([key])
+    assert store.verify().faults
+    with pytest.raises(InvalidInput, match="name the key"):
+        store.subjects.erase(ANN, **WHY)
+    for wrong in (own_key(log, other), "no key", f"{key}.{own_key(log, other)}", "k" * 32):
+        with pytest.raises(InvalidInput, match="no destroyed key"):
+            store.subjects.erase(ANN, **WHY, destroyed_key=wrong)
+    assert store.subjects.erasures(ANN) == []
+    certificate = store.subjects.erase(ANN, **WHY, destroyed_key=key)
+    assert (certificate.key, certificate.conversations, certificate.events) == (key, 1, 2)
+    assert texts(log, own) == [None, None]
+    assert None not in texts(log, other)
+    assert log.find(TENANT, "a") is None
+    assert store.verify().faults == ()
+    # To ask again is to have the same certificate.
+    for again in (key, None):
+        made = store.subjects.erase(ANN, **WHY, destroyed_key=again)
+        assert made.document() == certificate.document()
+
+
 def test_a_hold_on_one_of_its_conversations_refuses_it(store: Store, log: EncryptedLog) -> None:
     first, second = said(store, "a", ANN), said(store, "b", ANN)
     hold = store.retention.place_hold("b", matter="Smith v. Example", reason="claim")

@@ -1,6 +1,5 @@
 """`onrecord erase --subject` on a command line: what it shows, asks, says and leaves."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ def variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]
 @pytest.fixture
 def command(
     variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Command]:
+) -> Command:
     return in_process(monkeypatch, capsys)
 
 
@@ -76,10 +75,19 @@ def test_a_dry_run_says_which_conversations_go_for_others_as_well(command: Comma
     ] * 2
 
 
-def test_a_dry_run_on_a_terminal_has_headings(variables: dict[str, str]) -> None:
-    shown = on_a_terminal(
-        *("erase", "--subject", "ann", *WHY, "--dry-run"), columns=120, **variables
-    )
+def test_a_key_that_is_not_destroyed_is_not_taken_for_one(command: Command) -> None:
+    erase = ("erase", "--subject", "ann", *WHY, "--reason", "ticket 88", "--destroyed-key", "none")
+    refused = command(*erase, "--yes")
+    assert (refused.code, refused.out) == (1, "")
+    assert "no destroyed key" in refused.err
+    assert command(*erase, "--dry-run").code == 2
+    with onrecord.connect() as store:
+        assert len(store.subjects.conversations("ann")) == 2
+
+
+@pytest.mark.usefixtures("variables")
+def test_a_dry_run_on_a_terminal_has_headings() -> None:
+    shown = on_a_terminal("erase", "--subject", "ann", *WHY, "--dry-run", columns=120)
     assert "conversation" in shown.splitlines()[0] + shown.splitlines()[1]
     assert "events" in shown
     assert "\t" not in shown
