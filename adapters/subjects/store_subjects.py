@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -78,7 +78,7 @@ class StoreSubjects:
         """Return the conversations of a subject; none where it has no key, or none any more."""
         erasing, backend = self._of_subjects(), self._backend
         key = erasing.keys.key_id_of(self._subject(name))
-        found = {} if key is None else erasing.conversations(key)
+        found: Mapping[UUID, int] = {} if key is None else erasing.conversations(key)
         return [
             SubjectConversation(
                 each, backend.head(each).version, hold_on(backend, self._tenant, each), others

@@ -97,8 +97,12 @@ def test_the_question_names_the_subject_and_the_rule(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
+
+    def confirm(text: str, **_: object) -> None:
+        asked.append(text)
+
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("typer.confirm", lambda text, **_: asked.append(text))
+    monkeypatch.setattr("typer.confirm", confirm)
     command("erase", "--subject", "ann", "--reason", "ticket 88", *WHY)
     (question,) = asked
     for each in (
