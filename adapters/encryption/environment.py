@@ -30,6 +30,10 @@ class EnvironmentKeys:
         self._name = name
         self._variables = variables
 
+    def __repr__(self) -> str:
+        """Say which variable it is."""
+        return f"${self._name}"
+
     def current(self) -> str:
         """Return the name of the first key's generation."""
         return self._keys()[0].generation
@@ -40,7 +44,7 @@ class EnvironmentKeys:
 
     def unwrap(self, wrapped: Wrapped, context: Mapping[str, str]) -> bytes:
         """Return what was wrapped; errors as `KeyEncryption.unwrap`."""
-        return local_keys.unwrap(self._keys(), wrapped, context)
+        return local_keys.unwrap(self._keys(), wrapped, context, self)
 
     def begin_generation(self) -> str:
         """Refuse: InvalidInput says what to do."""

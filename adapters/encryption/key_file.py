@@ -71,7 +71,7 @@ class KeyFile:
 
     def unwrap(self, wrapped: Wrapped, context: Mapping[str, str]) -> bytes:
         """Return what was wrapped; errors as `KeyEncryption.unwrap`."""
-        return local_keys.unwrap(self._keys(), wrapped, context)
+        return local_keys.unwrap(self._keys(), wrapped, context, self)
 
     def begin_generation(self) -> str:
         """Write a new key before the others, durably."""

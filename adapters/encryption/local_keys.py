@@ -57,13 +57,20 @@ def wrap(key: LocalKey, plain: bytes, context: Mapping[str, str]) -> Wrapped:
     return Wrapped(key.generation, wrapped(key.secret, plain, context_bytes(context)))
 
 
-def unwrap(keys: Sequence[LocalKey], what: Wrapped, context: Mapping[str, str]) -> bytes:
-    """Return what was wrapped under one of some keys; StorageUnavailable if none is of its generation."""
+def unwrap(
+    keys: Sequence[LocalKey], what: Wrapped, context: Mapping[str, str], source: object
+) -> bytes:
+    """Return what was wrapped under one of some keys; StorageUnavailable if none is of its generation.
+
+    `source` is where the keys are from, as an error names it.
+    """
     for key in keys:
         if key.generation == what.generation:
             return unwrapped(key.secret, what.data, context_bytes(context))
     raise StorageUnavailable(
-        f"the key-encryption key {what.generation} is not there: bring it back, or it was retired"
+        f"{source} holds {', '.join(key.generation for key in keys)}, and the key store needs "
+        f"{what.generation}, which is not there: if the keys were rotated, copy the new key-encryption "
+        "key here, else give the one of this key store; one that was retired never comes back"
     )
 
 

@@ -1,0 +1,60 @@
+"""What the command line says of the keys of an encrypted store: where they are, and what to do with them."""
+
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
+from onrecord.adapters.encryption.local_keys import new_local_key
+from onrecord.errors import StorageUnavailable
+from tests.adapters.cli.command import Command, in_process
+
+KEY = "support/4711"
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """The command line of an encrypted store that is not there yet; its key file is."""
+    monkeypatch.chdir(tmp_path)
+    new_key_file(tmp_path / "kek")
+    monkeypatch.setenv("ONRECORD_URL", f"sqlite:///{tmp_path / 'talks.db'}")
+    monkeypatch.setenv("ONRECORD_KEYS", str(tmp_path / "keys.db"))
+    monkeypatch.setenv("ONRECORD_KEK", str(tmp_path / "kek"))
+    return in_process(monkeypatch, capsys)
+
+
+def said() -> None:
+    with onrecord.connect() as store:
+        store.conversation(KEY).user("Where is my parcel?")
+
+
+def test_a_program_with_the_key_of_before_a_rotation_is_told_to_take_the_new_one(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said()
+    elsewhere = tmp_path / "copy"
+    elsewhere.write_bytes((tmp_path / "kek").read_bytes())
+    elsewhere.chmod(0o600)
+    old = KeyFile(elsewhere).current()
+    assert run("rotate-keys").code == 0
+    new = KeyFile(tmp_path / "kek").current()
+    monkeypatch.setenv("ONRECORD_KEK", str(elsewhere))
+    with onrecord.connect() as store, pytest.raises(StorageUnavailable) as refused:
+        _ = store.conversation(KEY).history()[0].text
+    assert f"{elsewhere} holds {old}, and the key store needs {new}" in str(refused.value)
+    assert "rotated, copy the new key-encryption key here" in str(refused.value)
+
+
+def test_a_wrong_key_in_the_environment_is_named_by_its_variable(
+    run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said()
+    other = new_local_key()
+    monkeypatch.setenv("OTHER", other.text())
+    monkeypatch.setenv("ONRECORD_KEK", "env:OTHER")
+    refused = run("show", KEY)
+    assert refused.code == 1
+    assert f"$OTHER holds {other.generation}, and the key store needs kek-" in refused.err
