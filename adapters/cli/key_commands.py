@@ -293,7 +293,7 @@ def kek(
     either nobody does. So keep FILE and the key store apart from each other, from the log, and from its backups.
     Piped: the name of its generation.
 
-    Example: `onrecord kek /etc/onrecord/kek`
+    Example: `onrecord kek ~/onrecord-kek/kek`
     """
     from onrecord.adapters.encryption.key_file import new_key_file
 
@@ -321,8 +321,9 @@ def rotate_keys(
 ) -> None:
     """Wrap the keys of an encrypted log under a new key-encryption key, and retire those before.
 
-    No event changes. Backups of the key store from before are worthless afterwards: back it up, and the
-    key-encryption key. Where that is in the environment, put the new one before the others, then use --finish.
+    No event changes. Backups of the key store and of the key-encryption key from before no longer serve: back
+    both up anew, and copy a key file to the other machines that use it. Where the key is in the environment,
+    put the new one before the others, then use --finish.
 
     Example: `onrecord rotate-keys`
     """
@@ -333,6 +334,8 @@ def rotate_keys(
         if not isinstance(log, EncryptedLog) or log.keys is None:
             raise InvalidInput("no keys are named: set ONRECORD_KEYS and ONRECORD_KEK")
         done = log.keys.finish() if finish else log.keys.rotate()
+    if done.retired:
+        output.note(log.keys.backups_due(done.undoable_until))
     until = None if done.undoable_until is None else timestamp(done.undoable_until)
     if as_json:
         members = {"rewrapped": done.rewrapped, "retired": list(done.retired)}

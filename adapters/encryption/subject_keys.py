@@ -92,6 +92,16 @@ class SubjectKeys:
         self._destructions = 0
         self._fitting: str | None = None
 
+    def backups_due(self, undoable_until: int | None) -> str:
+        """Return what to back up where generations were retired; `undoable_until` as in `KeyErasure`.
+
+        One that can be brought back is with a KMS, which has no backup.
+        """
+        what = f"{self._store!r}"
+        if undoable_until is None:
+            what = f"{self._key_encryption!r} and {what}"
+        return f"Back up {what} now: backups and copies from before no longer serve."
+
     def cipher_for(self, subjects: tuple[Subject, ...]) -> BodyCipher:
         """Return what encrypts an event of these subjects; keys that are not there yet are made.
 

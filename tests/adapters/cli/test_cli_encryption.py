@@ -58,3 +58,9 @@ def test_a_wrong_key_in_the_environment_is_named_by_its_variable(
     refused = run("show", KEY)
     assert refused.code == 1
     assert f"$OTHER holds {other.generation}, and the key store needs kek-" in refused.err
+
+
+def test_a_rotation_says_what_to_back_up_now(run: Command, tmp_path: Path) -> None:
+    said()
+    places = f"Back up {tmp_path / 'kek'} and {tmp_path / 'keys.db'} now"
+    assert run("rotate-keys").err.startswith(places)
