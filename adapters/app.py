@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.encryption.readable_log import files_of, readable_log
+from onrecord.adapters.encryption.readable_log import files_of, keys_must_be_usable, readable_log
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.seals.store_seals import StoreSeals
@@ -110,9 +110,8 @@ def connect(
     what cannot be recorded is not shown; without it, `$ONRECORD_ACCESS_LOG`, else "off".
 
     `keys` is the key store of an encrypted log and `kek` the key-encryption key that it is under
-    (docs/encryption.md); without them, they are `$ONRECORD_KEYS` and `$ONRECORD_KEK`. A log is encrypted
-    from its first event on or not at all: InvalidInput where this one has events in clear. `plain_views`
-    are the views that may hold its text in clear all the same; without it, `$ONRECORD_PLAIN_VIEWS`.
+    (docs/encryption.md); without them, `$ONRECORD_KEYS` and `$ONRECORD_KEK`. InvalidInput where the log has
+    events in clear. `plain_views` are the views that may hold text; without it, `$ONRECORD_PLAIN_VIEWS`.
     """
     environment = settings()
     names = names_given(actor, on_behalf_of, policy, deployment)
@@ -195,6 +194,8 @@ def _opened(
     place = environment.url if url is None else text_given("a store's URL", url)
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
+    if encryption.keys and not is_there(place):
+        keys_must_be_usable(encryption)
     stored = _backend(place, beside, direct)
     backend = readable_log(stored, encryption)
     where, files = shown(place), files_of(backend)

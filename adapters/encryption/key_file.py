@@ -37,6 +37,8 @@ def new_key_file(path: Path) -> KeyFile:
         write_atomically(path, [_text([new_local_key()])], replace=False)
     except FileExistsError:
         raise InvalidInput(f"{path} is there already: a key file is never written over") from None
+    except FileNotFoundError as exc:
+        raise StorageUnavailable(f"{path} cannot be made: make its folder first") from exc
     except OSError as exc:
         raise _unreachable(path, exc) from exc
     return KeyFile(path)

@@ -35,6 +35,15 @@ def key_store_at(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) ->
     return open_key_store(file, log_id)
 
 
+def must_be_makeable(keys: str) -> None:
+    """Refuse a file in which no key store can be made; errors as `key_store_at`. A server is not asked."""
+    if keys.startswith(_SERVER):
+        return
+    from onrecord.adapters.encryption.sqlite.key_store import must_be_usable
+
+    must_be_usable(_file(keys).resolve())
+
+
 def _on_server(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) -> KeyStore:
     try:
         from onrecord.adapters.encryption.postgres.key_store import database_of, open_postgres_keys

@@ -43,6 +43,20 @@ def readable_log(stored: Followed, settings: EncryptionSettings) -> Followed:
         raise
 
 
+def keys_must_be_usable(settings: EncryptionSettings) -> None:
+    """Refuse keys that cannot be used, before a log is made for them: it would be one in clear.
+
+    Errors as those of `readable_log`. A key store on a server is not asked.
+    """
+    if settings.keys is None or settings.kek is None:
+        return
+    from onrecord.adapters.encryption.key_encryption import key_encryption_at
+    from onrecord.adapters.encryption.key_stores import must_be_makeable
+
+    key_encryption_at(settings.kek).current()
+    must_be_makeable(settings.keys)
+
+
 def is_marked_encrypted(backend: Backend) -> bool:
     """Return whether a log is marked as encrypted, as it is stored."""
     from onrecord.adapters.encryption.encrypted_log import stored_of

@@ -56,7 +56,7 @@ def open_key_store(path: Path, log_id: UUID, wait: float = 30.0) -> SqliteKeySto
     may read, ForeignDatabase for any other file, CorruptRecord for the keys of another log.
     """
     path = path.resolve()
-    _must_be_usable(path)
+    must_be_usable(path)
     try:
         lock = lock_file(path.with_name(f"{path.name}-lock"))
         with lock.turn(wait):
@@ -184,7 +184,8 @@ class SqliteKeyStore:
             self._connections.must_be_in_place()
 
 
-def _must_be_usable(path: Path) -> None:
+def must_be_usable(path: Path) -> None:
+    """Refuse a file that can be no key store; errors as `open_key_store`. One that is not there can be made."""
     if not path.parent.is_dir():
         raise StorageUnavailable(f"the folder {path.parent} does not exist: make it first")
     if not path.exists():

@@ -64,3 +64,19 @@ def test_a_rotation_says_what_to_back_up_now(run: Command, tmp_path: Path) -> No
     said()
     places = f"Back up {tmp_path / 'kek'} and {tmp_path / 'keys.db'} now"
     assert run("rotate-keys").err.startswith(places)
+
+
+def test_a_key_whose_folder_is_not_there_is_not_made(run: Command) -> None:
+    refused = run("kek", "nowhere/kek")
+    assert refused.code == 1
+    assert "make its folder first" in refused.err
+
+
+@pytest.mark.parametrize("setting", ["ONRECORD_KEK", "ONRECORD_KEYS"])
+def test_no_log_is_made_whose_keys_cannot_be_reached(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(setting, str(tmp_path / "nowhere" / "keys"))
+    with pytest.raises(StorageUnavailable, match="nowhere"):
+        onrecord.connect()
+    assert not (tmp_path / "talks.db").exists()
