@@ -26,7 +26,7 @@ _PAGES: Final = (1, 10, 100, 1_000)
 _LAST: Final = 5
 _SAID_IN_CLEAR: Final = (
     "the log has events in clear, and is encrypted from its first event on or not at all: name another log, "
-    "and record this one in it anew with `onrecord move --into`"
+    "and record this one in it anew with `onrecord move --into`, or unset ONRECORD_KEYS and ONRECORD_KEK to read it"
 )
 
 

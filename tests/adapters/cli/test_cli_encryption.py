@@ -80,3 +80,9 @@ def test_no_log_is_made_whose_keys_cannot_be_reached(
     with pytest.raises(StorageUnavailable, match="nowhere"):
         onrecord.connect()
     assert not (tmp_path / "talks.db").exists()
+
+
+def test_a_log_in_clear_says_how_to_read_it_where_keys_are_named(run: Command) -> None:
+    with onrecord.connect(keys="", kek="") as store:
+        store.conversation(KEY).user("Where is my parcel?")
+    assert "unset ONRECORD_KEYS and ONRECORD_KEK to read it" in run("show", KEY).err
