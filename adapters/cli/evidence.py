@@ -15,6 +15,7 @@ from onrecord.adapters.cli.program import (
     AsJson,
     Url,
     acting_name,
+    note_ciphertext,
     opened,
     place,
     write_pieces,
@@ -152,6 +153,9 @@ def evidence(
         bundle = Evidence(backend, proofs_of(backend, sealing), scope, ends, partial)
         bundle.must_be_sealed()
         written = write_pieces(store, file, bundle.lines())
+        note_ciphertext(
+            store, "the bundle proves encrypted events as they are stored, and shows no text"
+        )
     if partial:
         left_out = f"{counted(bundle.left_out, 'event')} left out: no checkpoint covers them."
         output.note(left_out)

@@ -281,6 +281,15 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
         yield store
 
 
+def note_ciphertext(store: Store, meaning: str) -> None:
+    """Say what it means that a store is encrypted, where it is."""
+    from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+    from onrecord.adapters.store import backend_of
+
+    if isinstance(backend_of(store), EncryptedLog):
+        output.note(f"The store is encrypted: {meaning}.")
+
+
 def write_pieces(
     store: Store, file: Path | None, pieces: Iterable[bytes], *, replace: bool | None = None
 ) -> int | None:

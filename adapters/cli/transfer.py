@@ -23,6 +23,7 @@ from onrecord.adapters.cli.program import (
     InputFile,
     Url,
     history_form,
+    note_ciphertext,
     opened,
     write_pieces,
 )
@@ -163,6 +164,7 @@ def _exported(store: Store, key: str) -> tuple[Iterator[bytes], str, int]:
 
     conversation = named(store, key)
     events = conversation.head.version
+    note_ciphertext(store, "the file holds ciphertext, which no other store imports")
     lines = exported(backend_of(store), conversation.conversation_id, conversation.key)
     return lines, f"{counted(events, 'event')} of {conversation}", events
 

@@ -7,6 +7,9 @@ import pytest
 import onrecord
 from onrecord.adapters.encryption.key_file import KeyFile, new_key_file
 from onrecord.adapters.encryption.local_keys import new_local_key
+from onrecord.adapters.seals.key_files import make_key_file
+from onrecord.adapters.store import backend_of
+from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.errors import StorageUnavailable
 from tests.adapters.cli.command import Command, in_process
 
@@ -86,3 +89,28 @@ def test_a_log_in_clear_says_how_to_read_it_where_keys_are_named(run: Command) -
     with onrecord.connect(keys="", kek="") as store:
         store.conversation(KEY).user("Where is my parcel?")
     assert "unset ONRECORD_KEYS and ONRECORD_KEK to read it" in run("show", KEY).err
+
+
+def test_an_export_of_an_encrypted_conversation_says_that_it_is_ciphertext(
+    run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said()
+    assert "holds ciphertext, which no other store imports" in run("export", KEY).err
+    with onrecord.connect("sqlite:///clear.db", keys="", kek="") as store:
+        store.conversation(KEY).user("Where is my parcel?")
+    monkeypatch.delenv("ONRECORD_KEYS")
+    monkeypatch.delenv("ONRECORD_KEK")
+    assert run("export", KEY, "--url", "sqlite:///clear.db").err == ""
+
+
+def test_the_evidence_of_an_encrypted_store_says_that_it_shows_no_text(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said()
+    with onrecord.connect() as store:
+        name = key_name_of(log_id_of(backend_of(store).digest))
+    make_key_file(tmp_path / "seal.key", name)
+    monkeypatch.setenv("ONRECORD_SEAL_KEY", "seal.key")
+    monkeypatch.setenv("ONRECORD_SEALS", "seals")
+    done = run("evidence", KEY, "--out", "4711.evidence", "--seal")
+    assert (done.code, "shows no text" in done.err) == (0, True)
