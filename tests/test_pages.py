@@ -140,7 +140,7 @@ def test_the_page_on_encryption_does_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, places = (DOCS / "encryption.md").read_text("utf-8"), tmp_path / "keys"
-    text = text.replace("/etc/onrecord", str(places)).replace("/var/lib/onrecord-keys", str(places))
+    text = text.replace("~/onrecord-kek", str(places)).replace("~/onrecord-keys", str(places))
     for name, value in re.findall(r"^export (\w+)=(\S+)$", text, re.MULTILINE):
         monkeypatch.setenv(name, value)
     page = tmp_path / "encryption.md"
