@@ -11,7 +11,7 @@ import json
 import re
 import struct
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
@@ -126,8 +126,7 @@ TYPES: Final = {  # A line has the members below in their order, each of its typ
 }
 BODY: Final = '"salt":HEX,"body":TEXT|"salt":HEX,"body_base64":DATA|"salt":null,"body":null'
 EVENT: Final = f'"version":N,"shard":N,"position":N,"recorded_at":N,"header":TEXT,(?:{BODY}),"digest":HEX,"leaf":HEX,"proof":HASHES'
-SCOPE: Final = r'\{"conversation":ID\}|\{"tenant":ID,"since":(?:N|null),"until":(?:N|null)\}'
-BEGIN: Final = f'"onrecord":"evidence","format":1,"log":ID,"incarnation":ID,"scope":(?:{SCOPE}),"partial":(?:true|false)'
+BEGIN: Final = r'"onrecord":"evidence","format":1,"log":ID,"incarnation":ID,"scope":(?:\{"conversation":ID\}|\{"tenant":ID,"since":(?:N|null),"until":(?:N|null)\}),"partial":(?:true|false)'
 
 
 class Bundle:
@@ -136,7 +135,7 @@ class Bundle:
     def __init__(self, keys: tuple[str, ...]) -> None:
         """Begin with the keys that are trusted."""
         self.keys, self.scope, self.partial, self.is_whole = keys, Line(), False, False
-        self.log = self.tenant = self.about = self.key = self.last = self.erased = ""
+        self.log = self.tenant = self.about = self.last = self.erased = ""
         self.trees, self.sealed = dict[int, tuple[int, bytes]](), list[str]()
         self.operators, self.erasures, self.completed = list[str](), 0, (0, 0, 0)
         self.stream, self.blob, self.size, self.start = _Stream(""), "", 0, 0
@@ -191,14 +190,12 @@ class Bundle:
         must(self.erased in ("", name), "a conversation that was erased is left out")
         must(name > self.last, "the conversations are not in the order of their ids")
         must(self.scope.get("conversation", name) == name, "the file is about another one")
-        self.completed = self.completed if self.erased else (0, 0, 0)
+        self.completed, self.erasures = self.completed if self.erased else (0, 0, 0), 0
         self.stream, self.erased, self.last = _Stream(name, key=line["key"]), "", name
         self.counts["conversations"] += 1
-        self.erasures = 0
 
-    # Check what must hold where the events of a conversation or an erasure end.
     def _end_stream(self) -> None:
-        stream = self.stream
+        stream = self.stream  # Where its events end, this must hold.
         must(not stream.unused, "a document belongs to no event")
         if not stream.name:
             return
@@ -207,9 +204,8 @@ class Bundle:
         is_in = (stream.is_cut or since <= stream.recorded_at) and stream.recorded_at < until
         must(is_in or stream.of, "the last event is not of the period")
 
-    # Check that the bytes of an event and its place are in the signed tree.
     def _event(self, line: Line) -> None:
-        stream = self.stream
+        stream = self.stream  # The bytes of an event and its place must be in the signed tree.
         must(stream.name and not stream.is_cut, "an event stands where none belongs")
         header, text = line["header"].encode("ascii"), line.get("body")
         body = None if text is None else text.encode()
@@ -230,9 +226,8 @@ class Bundle:
         stream.version, stream.position, stream.recorded_at = place
         self._content(json.loads(header), body, line["shard"])
 
-    # Check that what an event says fits what stands around it.
     def _content(self, header: Line, body: bytes | None, shard: int) -> None:
-        stream, kind = self.stream, header["type"]
+        stream, kind = self.stream, header["type"]  # What it says must fit what is around it.
         must(header["conversation"] == stream.name, "it is an event of another conversation")
         if stream.of:
             self._operators_event(header, json.loads(body or b""), shard)
@@ -252,14 +247,13 @@ class Bundle:
         said, is_first = json.loads(body), stream.version == 1
         key = said["key"] if is_first and kind == "conversation.started" else None
         must(not is_first or stream.key == key, "the key is another")
-        self.key = self.key or key or ""
+        self.about = f"key {key!r}, " * bool(key and "conversation" in self.scope) + self.about
         must(all(each.encode() in body for each in stream.unused), "a document is of no event")
         if kind == "request.sent":
-            sent = said["template"]["sha256"]
-            self.counts["requests" if sent in stream.shown else "unexplained"] += 1
+            is_shown = said["template"]["sha256"] in stream.shown
+            self.counts["requests" if is_shown else "unexplained"] += 1
         stream.unused.clear()
-        references = {each.decode() for each in REFERENCE.findall(body)}
-        self.counts["unshown"] += len(references - stream.shown)
+        self.counts["unshown"] += len({*map(bytes.decode, REFERENCE.findall(body))} - stream.shown)
 
     # Check that an erasure was intended, by whom and why, and what became of it.
     def _operators_event(self, header: Line, said: Line, shard: int) -> None:
@@ -269,8 +263,7 @@ class Bundle:
         ours = marked("operators", self.tenant), self.tenant
         must((header["tenant"], tenant) == ours, "it is an erasure of another tenant")
         if stream.version == 1 and kind == "erasure.intended":
-            number = (self.erasures - 1).to_bytes(8)
-            known = marked("erasure", tenant, stream.of, number=number)
+            known = marked("erasure", tenant, stream.of, number=(self.erasures - 1).to_bytes(8))
             must(stream.name == known, "it is no erasure of this conversation")
             why = f"by {said['actor']!r}, {rfc3339(said['at'])}: {said['reason']!r}"
             self.operators.append(f"Erasure of {stream.of} intended {why}")
@@ -350,26 +343,33 @@ def verified(file: BinaryIO, keys: tuple[str, ...]) -> Bundle:
 
 
 PROVED: Final = """\
-The file is whole: {key}{bundle.about}, of the log {bundle.log}.
+The file is whole: {about}, of the log {log}.
 Sealed: {sealed}. Each checkpoint goes on from the one before. Signed with {keys}.
-Conversations: {counts[conversations]}, each from version 1 on without a gap. Events: {counts[events]}, each in a signed tree.
-Documents and requests as sent (secrets cut): {counts[documents]}, requests among them: {counts[requests]}; their digests stand in events.
-Events whose content was erased: {counts[erased]}; that are encrypted, whose bytes are proved, and not what they say: {counts[encrypted]}. Operators: {operators}.
-NOT SHOWN: requests: {counts[unexplained]}, and documents that events seem to refer to: {counts[unshown]}. THE FILE GIVES NO PROOF WHY.
-PARTIAL: events left out, since no checkpoint covers them: {counts[unsealed]}.
+Conversations: {conversations}, each from version 1 on without a gap. Events: {events}, each in a signed tree.
+Documents, requests among them: {documents}. Their digests stand in events.
+Requests as they were sent, with secrets cut: {requests}.
+Events whose content was erased: {erased}.
+Events that are encrypted: {encrypted}. Their bytes are proved, and not what they say.
+Operators: {operators}.
+Documents that events seem to refer to, and that are not shown: {unshown}. The file gives no proof why.
+Events that are left out, since no checkpoint covers them: {unsealed}.
 
 Not proved: that nothing was recorded behind the last version that is shown; that there are no other conversations;
 that all that happened was recorded, and happened as it was recorded. Times are those of the log's clock.
-Whoever holds the private key can sign another log. Who kept a checkpoint notices if what it seals is changed."""
+Whoever holds the private key can sign another log. Who kept a checkpoint notices if what it seals is changed.
+
+The file does not hold. Requests that were sent and are not shown: {unexplained}; it gives no proof why.
+{verdict}"""
 EXIT_CODES: Final = "Exit codes: 0, it holds; 1, not, or a request is not shown; 2, wrong usage."
 
 
 def findings(bundle: Bundle) -> str:
-    """Return what a bundle proves, in plain words, and what it does not: nothing moves a terminal."""
-    key = f"key {bundle.key!r}, " * bool(bundle.key and "conversation" in bundle.scope)
-    names = ("sealed", "keys", "operators")
-    lists = {name: "; ".join(getattr(bundle, name)) or "none" for name in names}
-    return PROVED.format(key=key, bundle=bundle, counts=bundle.counts, **lists)
+    """Return what a bundle proves and what not: a line says something, and moves no terminal."""
+    known = defaultdict[str, Any](int, bundle.counts, about=bundle.about, log=bundle.log)
+    known |= {name: "; ".join(getattr(bundle, name)) for name in ("sealed", "keys", "operators")}
+    known["verdict"] = "" if bundle.counts["unexplained"] else "The file holds."
+    rows = (row for row in PROVED.split("\n") if all(known[n] for n in re.findall("{(.+?)}", row)))
+    return "\n".join(rows).format_map(known)
 
 
 def main() -> None:

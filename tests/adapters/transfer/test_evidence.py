@@ -1,5 +1,6 @@
 """An evidence bundle proves what it shows, and nothing else is taken for it."""
 
+import re
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -267,7 +268,9 @@ def test_a_request_that_is_left_out_is_told_and_is_no_success(told: Sealed) -> N
     lines = [line for line in lines_of(told.evidence()) if line.get("size") != len(BODY)]
     bundle = check(closed(lines), told.vkey)
     assert (bundle.counts["requests"], bundle.counts["unexplained"]) == (0, 1)
-    assert "NOT SHOWN: requests: 1," in findings(bundle)
+    assert "The file does not hold. Requests that were sent and are not shown: 1;" in findings(
+        bundle
+    )
 
 
 def test_a_document_that_is_left_out_is_told(told: Sealed) -> None:
@@ -355,3 +358,13 @@ def _gone(told: Sealed) -> Scope:
     """The conversation that was forgotten: only its id leads to it."""
     (entry,) = told.store.erasures()
     return Scope(TENANT, entry.conversation_id)
+
+
+def test_the_report_says_what_is_there_and_last_that_the_file_holds(told: Sealed) -> None:
+    *lines, verdict = findings(check(told.evidence(), told.vkey)).splitlines()
+    assert verdict == "The file holds."
+    assert not any(re.search(r": (?:0|none)\b", line) for line in lines)
+    assert not any(
+        line.startswith(("Events that are", "Operators", "Requests that")) for line in lines
+    )
+    assert "Requests as they were sent, with secrets cut: 1." in lines
