@@ -1,7 +1,8 @@
 """Tables: rows drawn on a terminal, or a line a row between tabs.
 
 A conversation's key is copied into the next command, so no line of a table breaks it: where a
-terminal has no room for it beside the rest, it stands on a line of its own.
+terminal has no room for it beside the rest, it stands on a line of its own. So do words that only
+some rows have.
 """
 
 from __future__ import annotations
@@ -79,6 +80,9 @@ _ENOUGH: Final = {Kind.NAME: 12, Kind.TEXT: 14}
 _BETWEEN: Final = 2
 """Characters between two columns."""
 
+_INDENT: Final = (0, 0, 0, 2)
+"""What stands around a text below its row: two characters at the left."""
+
 _TIMES: Final[tuple[Callable[[str, str], str], ...]] = (
     lambda at, since: f"{at} {since}",
     lambda at, since: f"{at}\n{since}",
@@ -118,7 +122,10 @@ def draw_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None
 
 
 class _Layout:
-    """A table laid out: where keys stand `apart`, each is on a line of its own above its row."""
+    """A table laid out: where keys stand `apart`, each is on a line of its own above its row.
+
+    So is, below its row, a text that only some rows have: a column would take room from all of them.
+    """
 
     def __init__(
         self, columns: Sequence[Column], rows: Sequence[Sequence[Text]], *, apart: bool
@@ -126,9 +133,12 @@ class _Layout:
         self.columns = columns
         self._rows = rows
         self._is_apart = apart
-        self._beside = [
-            at for at, column in enumerate(columns) if not (apart and column.kind is Kind.KEY)
+        kinds = [(at, column.kind) for at, column in enumerate(columns) if apart]
+        self._above = [at for at, kind in kinds if kind is Kind.KEY]
+        self._below = [
+            at for at, kind in kinds if kind is Kind.TEXT and not all(row[at].plain for row in rows)
         ]
+        self._beside = [at for at in range(len(columns)) if at not in (*self._above, *self._below)]
 
     @property
     def width(self) -> int:
@@ -146,17 +156,23 @@ class _Layout:
 
     def draw(self, console: Console) -> None:
         """Draw it."""
+        from rich.padding import Padding
+
         if not self._is_apart:
             console.print(self._table(self._rows))
             return
-        keys = [at for at in range(len(self.columns)) if at not in self._beside]
-        for at in keys:
+        for at in self._above:
             console.print(self.columns[at].heading, style="dim")
         console.print(self._table())
+        for at in self._below:
+            console.print(Padding(self.columns[at].heading, _INDENT, style="dim"))
         for row in self._rows:
-            for at in keys:
+            for at in self._above:
                 console.print(row[at], soft_wrap=True)
             console.print(self._table([row], has_heading=False))
+            for at in self._below:
+                if row[at].plain:
+                    console.print(Padding(row[at], _INDENT))
 
     def _table(self, rows: Sequence[Sequence[Text]] = (), *, has_heading: bool = True) -> Table:
         from rich import box

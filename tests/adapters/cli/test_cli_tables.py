@@ -100,3 +100,15 @@ def test_whom_somebody_acted_for_is_shown_on_a_narrow_terminal_too(url: str) -> 
     assert "Not shown" not in served
     plain = drawn("why", "plain", "2", "--url", url, columns=80)
     assert not any(" for " in line for line in plain)
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_words_that_few_rows_have_stand_below_their_row(url: str, columns: int) -> None:
+    reason = "asked to by the customer, letter of 3 March"
+    with onrecord.connect(url) as store:
+        gone = store.conversation("gone")
+        gone.user("Hello.")
+        store.forget(gone.conversation_id, reason=reason, actor="ana")
+    lines = drawn("audit", "--url", url, columns=columns)
+    below = lines.index(f"  ana: {reason}".ljust(columns))
+    assert "erasure.intended" in "".join(lines[below - 3 : below])
