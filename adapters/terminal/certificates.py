@@ -12,7 +12,6 @@ from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import moment
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.errors import counted
-from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
     from onrecord.adapters.subjects.certificate import ErasureCertificate
@@ -49,7 +48,7 @@ def certificate_lines(certificate: ErasureCertificate) -> list[str]:
     undoable = (
         "this store cannot bring it back"
         if until is None
-        else f"a KMS can undo it until {timestamp(until)}"
+        else f"a KMS can undo it until {moment(until)}"
     )
     lines = [
         "Certificate of erasure",
@@ -58,7 +57,7 @@ def certificate_lines(certificate: ErasureCertificate) -> list[str]:
         f"  key            {of.key}, destroyed",
         f"  generations    {', '.join(of.retired) or 'none'} retired; {undoable}",
         f"  erased         {counted(of.events, 'event')} of {counted(of.conversations, 'conversation')}",
-        f"  by             {of.actor}, {timestamp(of.intended_at)} to {timestamp(of.completed_at)}",
+        f"  by             {of.actor}, {moment(of.intended_at)} to {moment(of.completed_at)}",
         f"  because        {of.reason}",
         f"  rule           {of.rule}",
     ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
+from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.terminal import output
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
@@ -30,7 +32,7 @@ def write_moved(found: Iterable[TenantMove], *, as_json: bool) -> None:
             output.json_line(document | (_NOTHING if bound is None else _binding(bound)))
         elif output.is_drawn():
             output.sentence(
-                f"{counted(conversations, 'conversation')} of the tenant {moved.tenant}, "
+                f"{counted(conversations, 'conversation')}{_party(moved.tenant)}, "
                 f"{counted(moved.events, 'event')}: {moved.recorded:,} new."
             )
         else:
@@ -49,11 +51,16 @@ def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
             output.json_line(counts | _binding(fact))
         elif output.is_drawn():
             output.sentence(
-                f"{counted(fact.events, 'event')} of the tenant {fact.tenant}, moved at "
-                f"{timestamp(fact.at)}: the same in both logs."
+                f"{counted(fact.events, 'event')}{_party(fact.tenant)}, moved at "
+                f"{output.moment(fact.at)}: the same in both logs."
             )
         else:
             output.plain(fact.tenant, fact.events, fact.pairs, timestamp(fact.at))
+
+
+def _party(tenant: UUID) -> str:
+    """Return whose it is, for a sentence: nothing where a store serves one party only."""
+    return "" if tenant == NO_TENANT else f" of the tenant {tenant}"
 
 
 def _write_left(moved: TenantMove) -> None:
