@@ -210,7 +210,10 @@ def test_a_request_that_is_not_shown_is_no_success(command: Command, vkey: str) 
     assert len(left) < len(lines)
     Path("cut.evidence").write_bytes(ended(left))
     cut = verified(sys.executable, "cut.evidence", "--key", vkey)
-    assert (cut.returncode, "The file does not hold. Requests that were sent and are not shown: 1;" in cut.stdout) == (1, True)
+    assert (
+        cut.returncode,
+        "The file does not hold. Requests that were sent and are not shown: 1;" in cut.stdout,
+    ) == (1, True)
 
 
 def test_without_its_library_the_verifier_says_what_to_install(command: Command, vkey: str) -> None:
