@@ -27,13 +27,18 @@ _DUE_COLUMNS: Final = (
 def write_certificate(certificate: ErasureCertificate, *, is_new: bool, as_json: bool) -> None:
     """Write a certificate: drawn on a terminal as text, else as one line of JSON.
 
-    Standard error says of one that is not new that nobody was erased now.
+    Standard error says of one that is not new that nobody was erased now, of another what to back up.
     """
     if not is_new:
         output.note(
             f"Nothing was said since: this is the certificate of {moment(certificate.completed_at)}. "
             "No other reason and no other rule is recorded."
         )
+    elif certificate.retired:
+        keys = "the key store"
+        if certificate.undoable_until is None:  # A KMS has no backup.
+            keys = f"the key-encryption key and {keys}"
+        output.note(f"Back up {keys} now: backups and copies from before no longer serve.")
     if as_json or not output.is_drawn():
         output.json_line(certificate.document())
         return

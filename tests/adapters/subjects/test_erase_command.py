@@ -50,6 +50,18 @@ def test_what_waits_for_a_new_key_says_that_the_text_is_gone(
     assert command(*erase).document["reason"] == "ticket 88"
 
 
+def test_an_erasure_says_what_must_be_backed_up_now(
+    command: Command, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "kek"
+    file.touch(mode=0o600)
+    file.write_text(variables["MYKEK"] + "\n")
+    monkeypatch.setenv("ONRECORD_KEK", str(file))
+    erase = ("erase", "--subject", "ann", "--reason", "ticket 88", *WHY, "--yes")
+    assert "Back up the key-encryption key and the key store now" in command(*erase).err
+    assert "Back up" not in command(*erase).err
+
+
 def test_who_was_erased_before_has_the_certificate_of_then_and_is_told_so(
     command: Command, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
