@@ -22,18 +22,17 @@ from onrecord.domain.marks.marked_ids import (
     erasure_id,
     hold_id,
     is_marked,
-    move_id,
     operators_of,
 )
 from onrecord.domain.operators import (
     ISSUED,
+    MOVED,
     REVOKED,
     USED,
     AccessCounted,
     AccessRead,
     ErasureIntended,
     HoldPlaced,
-    LogMoved,
     OperatorsFact,
     RetentionSet,
     SubjectKeyDestroyed,
@@ -85,6 +84,15 @@ def must_make_no_keys(append: Append) -> None:
         raise Problem(FORBIDDEN, "keys are made and revoked where the log is")
 
 
+def must_move_nothing(append: Append) -> None:
+    """Raise a Problem where an append says that a log was moved, whoever asks.
+
+    Who moves has the keys of the new log. What is not so would be a fault of the move for good.
+    """
+    if any(event.type == MOVED for event in append.events):
+        raise Problem(FORBIDDEN, "a log is moved where the log is")
+
+
 def must_be_of_its_tenant(call: Call[Any, Any], append: Append) -> None:
     """Raise a Problem where operators say something of another tenant, or in a stream of another id.
 
@@ -126,8 +134,6 @@ def _stream_of(call: Call[Any, Any], fact: OperatorsFact) -> UUID | None:
         case RetentionSet():
             of = fact.conversation_id, fact.label, fact.value
             return retention_id(call.backend.digest, fact.tenant, *of)
-        case LogMoved(tenant=tenant, origin=origin):
-            return move_id(tenant, origin)
         case _:
             return None
 

@@ -24,6 +24,7 @@ from onrecord.adapters.service.strangers import (
     must_be_whole,
     must_go_on_from_its_tenant,
     must_make_no_keys,
+    must_move_nothing,
 )
 from onrecord.adapters.storage.http.append_forms import (
     AppendsForm,
@@ -167,6 +168,7 @@ async def append(call: Call[Empty, AppendsForm]) -> Response:
     for each in appends:
         must_act_for(call, each.tenant)
         must_make_no_keys(each)
+        must_move_nothing(each)
         must_be_in_clear(each)
         if not call.access.all_tenants:
             must_be_whole(each)

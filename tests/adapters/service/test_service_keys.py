@@ -14,11 +14,13 @@ from onrecord.adapters.service import keyring
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.storage.http.http import open_http
 from onrecord.adapters.store import backend_of
-from onrecord.adapters.upkeep.keys import issue_key, revoke_key, service_keys
+from onrecord.adapters.upkeep.keys import issue_key, moment, revoke_key, service_keys
 from onrecord.domain.erasure.targets import ErasureTarget
 from onrecord.domain.errors import OnrecordError
-from onrecord.domain.log import Backend
-from onrecord.domain.marks.marked_ids import operators_of
+from onrecord.domain.log import Append, Backend
+from onrecord.domain.marks.marked_ids import move_id, operators_of
+from onrecord.domain.new_events import Stamp, draft_fact
+from onrecord.domain.operators import LogMoved
 from tests.adapters.service.served import served
 from tests.adapters.service.test_tails import tail
 from tests.factories import appending, drafted, prompt
@@ -135,6 +137,26 @@ def test_an_operator_destroys_no_key_of_subjects_over_http(url: str) -> None:
             operators.destroy_key("b" * 32, UUID(int=9), "mallory")
         with pytest.raises(OnrecordError, match="subjects are erased where the log is"):
             operators.intend(UUID(int=8), "mallory", "none", of=of_subject)
+
+
+@pytest.mark.parametrize("all_tenants", [False, True])
+def test_no_client_says_that_a_log_was_moved(url: str, all_tenants: bool) -> None:
+    with beside(url) as log:
+        key = issue_key(
+            log, TENANT, "operator", actor="ana", role="operate", all_tenants=all_tenants
+        )
+    root, origin = "0" * 64, UUID(int=9)
+    moved = LogMoved(
+        **{"tenant": TENANT, "origin": origin, "incarnation": UUID(int=1), "shard": 0, "size": 1},
+        **{"root": root, "events": 1, "pairs": root, "actor": "mallory", "at": moment()},
+    )
+    operators, stream = operators_of(TENANT), move_id(TENANT, origin)
+    stamp = Stamp(UUID(int=7), moved.at, bytes(16), operators, stream, None)
+    forged = Append(operators, stream, (draft_fact(moved, stamp),), 0)
+    with served(url) as service, closing(open_http(service.url, key.token)) as away:
+        with pytest.raises(OnrecordError, match="a log is moved where the log is"):
+            away.append([forged])
+        assert away.head(stream).version == 0
 
 
 def test_a_client_of_one_tenant_chooses_no_codec_of_an_event(url: str) -> None:
