@@ -78,7 +78,8 @@ def _readable(log: StoredLog, settings: EncryptionSettings) -> Followed:
     # A new key store would let a rotation or an erasure destroy what the one of an encrypted log needs.
     keys = _keys(log, settings.keys, settings.kek, may_make=bodies is Bodies.UNTOLD)
     try:
-        if not is_marked and not _is_marked_now(log):
+        # One that is marked gets its mark where a shard has lost it.
+        if not _is_marked_now(log):
             raise InvalidInput(_SAID_IN_CLEAR)
     except BaseException:
         keys.close()

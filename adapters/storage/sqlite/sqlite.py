@@ -267,9 +267,9 @@ class Sqlite:
     @releasing
     def mark_encrypted(self) -> bool:
         """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
+        if self.is_encrypted():  # Nobody takes it back, so that each program that opens the log needs no turn.
+            return True
         with self.file.writing() as session:
-            if log_end(session).is_encrypted:
-                return True
             if is_said_in_clear(session):
                 return False
             session.run("mark_encrypted")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.app import migrate
-from onrecord.adapters.encryption.encrypted_log import EncryptedLog
+from onrecord.adapters.encryption.encrypted_log import EncryptedLog, stored_of
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
 from onrecord.adapters.storage.eventsourcing.operators import Operators
@@ -22,7 +23,7 @@ from onrecord.adapters.store import backend_of
 from onrecord.errors import CorruptRecord, SchemaOlder, StorageReadOnly, StorageUnavailable
 from tests.adapters.storage.eventsourcing.refunds import Refunds, environment
 from tests.adapters.storage.postgres.test_postgres import as_role
-from tests.factories import OTHER_TENANT, TENANT
+from tests.factories import OTHER_TENANT, TENANT, appending, prompt
 from tests.postgres_places import fresh_log, log_with_role
 from tests.postgres_server import VERSIONS, server
 from tests.sqlite_by_hand import ByHand
@@ -127,6 +128,20 @@ def test_a_mark_that_is_gone_is_told_and_so_is_what_came_in_clear_then(log: Log)
         )
         with without_keys(log) as careless, pytest.raises(StorageUnavailable):
             careless.conversation("b").user("Hello")
+
+
+def test_a_mark_that_is_gone_from_some_shards_is_set_again_whatever_was_said_since() -> None:
+    with contextmanager(on_server)() as log:
+        with onrecord.connect(log.url) as store:
+            log.run(f"{log.unset} WHERE shard <> 0")
+            for number in range(1, 9):
+                with suppress(StorageReadOnly):  # Of the shard that has its mark.
+                    said = appending(uuid7(), prompt(), tenant=UUID(int=number))
+                    stored_of(backend_of(store)).append([said])
+        onrecord.connect(log.url).close()
+        with psycopg.connect(log.url) as connection:
+            marks = connection.execute("SELECT DISTINCT encrypted FROM onrecord.shard_lock")
+            assert marks.fetchall() == [(True,)]
 
 
 @pytest.mark.parametrize("is_encrypted", [True, False])

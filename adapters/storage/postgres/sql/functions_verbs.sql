@@ -45,7 +45,8 @@ BEGIN
     RETURN NOT EXISTS (SELECT FROM {log}.event AS e WHERE {log}.is_under_keys(e.header));
 END $$;
 
--- Mark the log as encrypted, unless what its conversations say is in clear; return whether it is marked. Who
+-- Mark the log as encrypted, unless what its conversations say is in clear; return whether it is marked. One that
+-- is marked in some shards alone, since somebody took the mark from the others, is marked whole again. Who
 -- appends meanwhile waits: what came before is seen here, and what comes later sees the mark. A log that is not
 -- to be marked keeps nobody waiting.
 CREATE OR REPLACE FUNCTION {log}.mark_encrypted() RETURNS boolean
@@ -55,14 +56,14 @@ BEGIN
         RAISE feature_not_supported
             USING MESSAGE = '{log}.mark_encrypted runs in READ COMMITTED transactions only';
     END IF;
-    IF {log}.is_encrypted() THEN
+    IF (SELECT bool_and(l.encrypted) FROM {log}.shard_lock AS l) THEN
         RETURN true;
     END IF;
-    IF {log}.is_said_in_clear() THEN
+    IF NOT {log}.is_encrypted() AND {log}.is_said_in_clear() THEN
         RETURN false;
     END IF;
     PERFORM FROM {log}.shard_lock AS l ORDER BY l.shard FOR NO KEY UPDATE;
-    IF {log}.is_said_in_clear() THEN
+    IF NOT {log}.is_encrypted() AND {log}.is_said_in_clear() THEN
         RETURN false;
     END IF;
     UPDATE {log}.shard_lock SET encrypted = true WHERE NOT encrypted;
