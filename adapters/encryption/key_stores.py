@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _FILE: Final = "sqlite:"
 _SERVER: Final = ("postgresql://", "postgres://")
+_NO_PATH: Final = re.compile(r"\s*postgres(ql)?:|.*://|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
+"""What is meant for a server: taken for a path, it would show its password in messages."""
 
 
 def key_store_at(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) -> KeyStore:
@@ -57,7 +60,7 @@ def _file(keys: str) -> Path:
 
     if keys.startswith(_FILE):
         return path_of(keys)
-    if "://" in keys:
+    if _NO_PATH.match(keys):
         raise InvalidInput(
             "a key store is a file or a PostgreSQL database: give ONRECORD_KEYS a path, or "
             "postgresql://user@host/database"

@@ -47,11 +47,15 @@ def bring_up(
 ) -> None:
     """Return once the schema is the key store of a log, made if there is none and it may be made.
 
-    `log_place` is the database of the log, which is refused with InvalidInput. ForeignDatabase for any
+    `log_place` is the database of the log, which is refused with InvalidInput, and so is a word of SQL. ForeignDatabase for any
     other schema, SchemaNewer or SchemaUnreleased for another release's, CorruptRecord for the keys of
     another log, StorageUnavailable where there is none.
     """
     try:
+        if fetched(connection, place, "schema_is_a_word")[0][0]:
+            raise InvalidInput(
+                f"`{place.address.schema}` is a word of SQL and cannot be a key store's name: name another schema"
+            )
         _must_be_apart(connection, place, log_place)
         try:
             _bring_up(connection, place, log_id, may_make=may_make)

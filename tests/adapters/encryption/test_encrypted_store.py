@@ -299,3 +299,20 @@ def test_programs_with_coroutines_use_it_as_well(kind: str, url: str) -> None:
     assert asyncio.run(converse()) == CANARY
     if kind == "postgres":
         postgres.server(VERSIONS[-1]).drop(place)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "postgresql:ana:xq9-secret@host/keys",
+        " Postgres:/ana:xq9-secret@host/keys",
+        "mysql://ana:xq9-secret@host/keys",
+        "host=db password=xq9-secret",
+    ],
+)
+def test_what_is_meant_for_a_server_is_no_path_and_no_message_repeats_it(
+    url: str, keys: str
+) -> None:
+    with pytest.raises(InvalidInput, match="postgresql://user@host/database") as refused:
+        onrecord.connect(url, keys=keys)
+    assert "xq9" not in str(refused.value)

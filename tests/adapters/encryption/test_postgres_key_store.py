@@ -144,6 +144,12 @@ def test_what_is_no_key_store_of_this_release_is_refused_and_nothing_is_made(url
         open_postgres_keys(url, LOG)
 
 
+@pytest.mark.parametrize("word", ["select", "user", "table"])
+def test_a_word_of_sql_is_refused_as_a_schema(url: str, word: str) -> None:
+    with pytest.raises(InvalidInput, match=f"`{word}` is a word of SQL"):
+        open_postgres_keys(f"{url}{'&' if '?' in url else '?'}schema={word}", LOG)
+
+
 def test_the_database_of_the_log_is_refused_by_whatever_name_and_so_is_a_log(
     tmp_path: Path,
 ) -> None:

@@ -3,6 +3,10 @@
 SELECT s.system_identifier, d.oid::bigint
 FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database()
 
+-- name: schema_is_a_word
+-- Of SQL's own, which would have to stand in quotes everywhere: words differ between servers.
+SELECT quote_ident('{keys}') <> '{keys}'
+
 -- name: tables
 -- What is in the schema, which its catalogue tells to any role.
 SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
