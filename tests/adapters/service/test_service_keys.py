@@ -147,8 +147,16 @@ def test_no_client_says_that_a_log_was_moved(url: str, all_tenants: bool) -> Non
         )
     root, origin = "0" * 64, UUID(int=9)
     moved = LogMoved(
-        **{"tenant": TENANT, "origin": origin, "incarnation": UUID(int=1), "shard": 0, "size": 1},
-        **{"root": root, "events": 1, "pairs": root, "actor": "mallory", "at": moment()},
+        tenant=TENANT,
+        origin=origin,
+        incarnation=UUID(int=1),
+        shard=0,
+        size=1,
+        root=root,
+        events=1,
+        pairs=root,
+        actor="mallory",
+        at=moment(),
     )
     operators, stream = operators_of(TENANT), move_id(TENANT, origin)
     stamp = Stamp(UUID(int=7), moved.at, bytes(16), operators, stream, None)
