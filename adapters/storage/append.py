@@ -153,6 +153,12 @@ def must_be_encrypted(append: Append) -> None:
         raise StorageReadOnly(IN_CLEAR)
 
 
+def must_take_clear(is_encrypted: bool) -> None:
+    """Raise where a document comes in clear to a log that is encrypted."""
+    if is_encrypted:
+        raise StorageReadOnly(IN_CLEAR)
+
+
 def must_be_forgettable(first_type: str) -> None:
     """Raise for the stream that begins with an event of that type, if it is one of the operators."""
     if is_operators(first_type):

@@ -36,11 +36,16 @@ class Markable(Protocol):
     """A log that can be marked as encrypted, for good.
 
     Then it takes in clear nothing that a conversation says, whoever appends it: StorageReadOnly. To
-    append again what it has in clear from before is no error: it is Duplicate there too.
+    append again what it has in clear from before is no error: it is Duplicate there too. A document in clear
+    is refused as well.
     """
 
     def is_encrypted(self) -> bool:
         """Return whether the log is marked as encrypted."""
+        ...
+
+    def may_mark(self) -> bool:
+        """Return whether the role that connected may mark the log."""
         ...
 
     def mark_encrypted(self) -> bool:

@@ -11,9 +11,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from uuid_utils.compat import uuid7
 
 from onrecord.adapters.encryption.encrypted_log import StoredLog
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
+from onrecord.adapters.storage.append import PIECE_SIZE
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.storage.eventsourcing.stored_events import OTHER_CODEC
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
@@ -65,6 +67,14 @@ def test_a_marked_log_takes_nothing_in_clear_that_a_conversation_says(log: Store
     taken = log.append([of_another_application(), begun(KEY, metadata=ODD)])
     assert [type(verdict) for verdict in taken] == [Recorded, Recorded]
     assert log.mark_encrypted()
+
+
+@pytest.mark.parametrize("size", [5, PIECE_SIZE + 5])
+def test_a_marked_log_takes_no_document_in_clear(log: StoredLog, size: int) -> None:
+    assert log.put_blob(TENANT, uuid7(), [bytes(size)]).size == size
+    assert log.mark_encrypted()
+    with pytest.raises(StorageReadOnly, match="name its keys by"):
+        log.put_blob(TENANT, uuid7(), [bytes(size)])
 
 
 def test_a_log_whose_conversations_are_in_clear_is_not_marked(log: StoredLog) -> None:

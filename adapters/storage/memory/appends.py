@@ -7,6 +7,7 @@ from uuid import UUID
 
 from onrecord.adapters.storage.append import another_tenants, must_be_apart, must_be_encrypted
 from onrecord.adapters.storage.memory.contents import Stream
+from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.log import Append, Duplicate, Mismatch, Verdict
 
 
@@ -21,7 +22,14 @@ def must_be_own(streams: Mapping[UUID, Stream], appends: Sequence[Append]) -> No
             raise another_tenants()
 
 
-def must_record_nothing_in_clear(
+def must_take(streams: Mapping[UUID, Stream], tenant: UUID, conversation_id: UUID) -> None:
+    """Refuse what a tenant brings for a conversation that is another one's, or is forgotten."""
+    must_be_own(streams, [Append(tenant, conversation_id, ())])
+    if (stream := streams.get(conversation_id)) is not None and stream.forgotten:
+        raise ConversationForgotten
+
+
+def must_all_be_encrypted(
     appends: Sequence[Append], refused: Callable[[Append], Verdict | None]
 ) -> None:
     """Refuse all requests if one would record in clear what a conversation says.

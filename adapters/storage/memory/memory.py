@@ -17,6 +17,7 @@ from onrecord.adapters.storage.append import (
     Recording,
     keyed_digest,
     must_be_forgettable,
+    must_take_clear,
     new_digest_key,
     pieces,
     prover_of,
@@ -26,7 +27,7 @@ from onrecord.adapters.storage.append import (
     verified,
 )
 from onrecord.adapters.storage.clocks import WatchedClock
-from onrecord.adapters.storage.memory.appends import must_be_own, must_record_nothing_in_clear
+from onrecord.adapters.storage.memory.appends import must_all_be_encrypted, must_be_own, must_take
 from onrecord.adapters.storage.memory.contents import (
     NO_HEAD,
     SHARD,
@@ -47,7 +48,7 @@ from onrecord.adapters.storage.subscription import (
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob, KeyedBlob
 from onrecord.domain.encryption.blobs import KeyedBytes
-from onrecord.domain.errors import ConversationForgotten, StorageUnavailable
+from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
@@ -95,7 +96,7 @@ class Memory:
             self._ready()
             must_be_own(self._streams, appends)
             if self._is_encrypted:
-                must_record_nothing_in_clear(appends, self._refused)
+                must_all_be_encrypted(appends, self._refused)
             self._recorded_at = self._clock.stamp(self._recorded_at)
             verdicts = [self._append(append) for append in appends]
         self._clock.say_jump()
@@ -193,7 +194,7 @@ class Memory:
             self._ready()
             name, made = (tenant, self.digest(key)), conversation_id or uuid7()
             if name not in self._keys:
-                self._must_take(tenant, made)
+                must_take(self._streams, tenant, made)
             return self._keys.setdefault(name, made)
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
@@ -225,6 +226,7 @@ class Memory:
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes and return the reference; storing them again changes nothing."""
+        must_take_clear(self._is_encrypted)
         data = tuple(pieces(chunks))
         return self._kept(tenant, conversation_id, blob_of(b"".join(data)), data)
 
@@ -249,6 +251,10 @@ class Memory:
     def is_encrypted(self) -> bool:
         """Return whether the log is marked as encrypted."""
         return self._is_encrypted
+
+    def may_mark(self) -> bool:
+        """Return True: who has the process has all of it."""
+        return True
 
     def mark_encrypted(self) -> bool:
         """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
@@ -375,14 +381,9 @@ class Memory:
     def _kept(self, tenant: UUID, conversation_id: UUID, blob: B, data: tuple[bytes, ...]) -> B:
         with self._lock:
             self._ready()
-            self._must_take(tenant, conversation_id)
+            must_take(self._streams, tenant, conversation_id)
             self._blobs.put(conversation_id, blob, data)
         return blob
-
-    def _must_take(self, tenant: UUID, conversation_id: UUID) -> None:
-        must_be_own(self._streams, [Append(tenant, conversation_id, ())])
-        if self._place(conversation_id).forgotten:
-            raise ConversationForgotten
 
     def _finish(self, change: Callable[[], R]) -> R:
         """Make a change that may be made twice: if an exception cuts it short, the next verb does."""

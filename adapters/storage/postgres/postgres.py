@@ -12,7 +12,7 @@ from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.storage.append import Digested, Proof, keyed_digest, pieces
+from onrecord.adapters.storage.append import Digested, Proof, keyed_digest, must_take_clear, pieces
 from onrecord.adapters.storage.interrupts import begin_anew_in_children, releasing
 from onrecord.adapters.storage.postgres import batch, blobs, schema
 from onrecord.adapters.storage.postgres.actors import PostgresActors
@@ -272,6 +272,7 @@ class Postgres:
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        must_take_clear(self.is_encrypted())
         digested = Digested(each_beside_loop(pieces(chunks)))
         return blobs.put(self.connections, tenant, conversation_id, digested, digested.blob)
 
@@ -291,6 +292,10 @@ class Postgres:
     def is_encrypted(self) -> bool:
         """Return whether the log is marked as encrypted."""
         return bool(self.connections.ask("is_encrypted")[0][0])
+
+    def may_mark(self) -> bool:
+        """Return whether the role that connected may mark the log."""
+        return bool(self.connections.ask("may_mark")[0][0])
 
     def mark_encrypted(self) -> bool:
         """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""

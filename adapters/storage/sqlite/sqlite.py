@@ -20,6 +20,7 @@ from onrecord.adapters.storage.append import (
     keyed_digest,
     must_be_apart,
     must_be_forgettable,
+    must_take_clear,
     prover_of,
 )
 from onrecord.adapters.storage.interrupts import releasing
@@ -244,6 +245,7 @@ class Sqlite:
     @releasing
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        must_take_clear(self.is_encrypted())
         return blobs.put_blob(self.file, tenant, conversation_id, chunks)
 
     def put_keyed_blob(self, tenant: UUID, conversation_id: UUID, stored: KeyedBytes) -> KeyedBlob:
@@ -264,10 +266,16 @@ class Sqlite:
         with self.file.connections.borrowed() as session:
             return log_end(session).is_encrypted
 
+    def may_mark(self) -> bool:
+        """Return True: who may write to the file may mark it."""
+        return True
+
     @releasing
     def mark_encrypted(self) -> bool:
         """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
-        if self.is_encrypted():  # Nobody takes it back, so that each program that opens the log needs no turn.
+        if (
+            self.is_encrypted()
+        ):  # Nobody takes it back, so that each program that opens the log needs no turn.
             return True
         with self.file.writing() as session:
             if is_said_in_clear(session):

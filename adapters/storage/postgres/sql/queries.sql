@@ -110,6 +110,10 @@ SELECT i.incarnation, i.key, i.seal, i.tenant FROM {log}.identity() AS i
 -- By its mark, whatever events there are.
 SELECT {log}.is_encrypted()
 
+-- name: may_mark
+-- Whether whoever connected was admitted as one who may append, or owns the log.
+SELECT has_function_privilege('{log}.mark_encrypted()', 'EXECUTE')
+
 -- name: mark_encrypted
 -- Only who appends for conversations may.
 SELECT {log}.mark_encrypted()
