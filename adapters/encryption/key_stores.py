@@ -32,8 +32,8 @@ def key_store_at(keys: str, log_id: UUID, stored: Backend, *, may_make: bool) ->
     file = _file(keys)
     if not may_make and not file.exists():
         raise StorageUnavailable(
-            f"the log is encrypted, and there is no key store at {file}: name the one of this log, or "
-            "restore it from a backup"
+            f"there is no key store at {file}, and one is made for a new log alone, by a role that may write to "
+            "it: name the one of this log, or restore it from a backup"
         )
     return open_key_store(file, log_id)
 

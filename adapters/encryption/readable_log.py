@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from onrecord.adapters.recording.unstored import ClearFiles, SpoolFiles
-from onrecord.domain.encryption.bodies import is_unencrypted
+from onrecord.domain.encryption.bodies import is_unencrypted, keys_looked_for
 from onrecord.domain.encryption.mark import Bodies, bodies_of
-from onrecord.domain.errors import InvalidInput, StorageReadOnly
+from onrecord.domain.errors import InvalidInput, StorageReadOnly, StorageUnavailable
 from onrecord.domain.log import Backend, RecordedEvent, Subscription
 from onrecord.domain.marks.marked_ids import is_marked
 from onrecord.domain.seals.checkpoint import log_id_of
@@ -29,12 +30,18 @@ _SAID_IN_CLEAR: Final = (
     "and record this one in it anew with `onrecord move --into`, or unset ONRECORD_KEYS and ONRECORD_KEK to read it"
 )
 
+_NO_KEY: Final = (
+    "the log is encrypted, and the key store that ONRECORD_KEYS names holds no key of this log: name the one that "
+    "does, or restore it from a backup"
+)
+
 
 def readable_log(stored: Followed, settings: EncryptionSettings) -> Followed:
     """Return a log as its users read it: encrypted with keys, or locked without, or as it is stored.
 
     Its mark tells whether it is encrypted. The first program with keys sets it, where no conversation is in
-    clear. InvalidInput where keys are named for a log that has events in clear.
+    clear. InvalidInput where keys are named for a log that has events in clear, StorageUnavailable where
+    the key store knows none of its keys.
     """
     try:
         return _readable(cast("StoredLog", stored), settings)
@@ -76,8 +83,11 @@ def _readable(log: StoredLog, settings: EncryptionSettings) -> Followed:
     if bodies is Bodies.IN_CLEAR:
         raise InvalidInput(_SAID_IN_CLEAR)
     # A new key store would let a rotation or an erasure destroy what the one of an encrypted log needs.
-    keys = _keys(log, settings.keys, settings.kek, may_make=bodies is Bodies.UNTOLD)
+    may_make = bodies is Bodies.UNTOLD and log.may_mark()
+    keys = _keys(log, settings.keys, settings.kek, may_make=may_make)
     try:
+        if bodies is Bodies.ENCRYPTED:
+            _must_be_those_of(log, keys)
         # One that is marked gets its mark where a shard has lost it.
         if not _is_marked_now(log):
             raise InvalidInput(_SAID_IN_CLEAR)
@@ -85,6 +95,22 @@ def _readable(log: StoredLog, settings: EncryptionSettings) -> Followed:
         keys.close()
         raise
     return EncryptedLog(log, keys)
+
+
+def _must_be_those_of(log: StoredLog, keys: SubjectKeys) -> None:
+    """Refuse a key store that knows no key of the encrypted events that are looked at: another one has them.
+
+    A role that may not read events is not held to that. It appends none.
+    """
+    unknown = set[str]()
+    with suppress(StorageReadOnly):
+        for event in _events_to_look_at(log):
+            for key_id in keys_looked_for(event.header):
+                if key_id not in unknown and keys.knows(key_id):
+                    return
+                unknown.add(key_id)
+    if unknown:
+        raise StorageUnavailable(_NO_KEY)
 
 
 def _is_marked_now(log: StoredLog) -> bool:

@@ -139,6 +139,10 @@ class SubjectKeys:
         is_recent = kept is not None and self._clock() - kept.looked_at < KEPT_FOR
         return kept.cipher if kept is not None and is_recent else None
 
+    def knows(self, key_id: str) -> bool:
+        """Return whether the key store ever had a key."""
+        return self._store.get(key_id) is not None
+
     def key_id_of(self, subject: Subject) -> str | None:
         """Return the id of the key that a subject has; None where it has none, or none any more."""
         found = self._store.find(subject.digest(self._digest))

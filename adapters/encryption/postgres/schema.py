@@ -84,8 +84,8 @@ def _bring_up(connection: KeyConnection, place: KeyPlace, log_id: UUID, *, may_m
         if not _is_there(connection, place):
             if not may_make:
                 raise StorageUnavailable(
-                    f"the log is encrypted, and there is no key store at {place.shown}: name the one "
-                    "of this log, or restore it from a backup"
+                    f"there is no key store at {place.shown}, and one is made for a new log alone, by a role "
+                    "that may write to it: name the one of this log, or restore it from a backup"
                 )
             _make(connection, place, log_id)
         if fetched(connection, place, "select_log") != [(log_id,)]:

@@ -18,9 +18,12 @@ from onrecord.adapters.app import migrate
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog, stored_of
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.encryption.readable_log import is_marked_encrypted
+from onrecord.adapters.encryption.sqlite.key_store import open_key_store
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import backend_of
+from onrecord.domain.seals.checkpoint import log_id_of
 from onrecord.errors import CorruptRecord, SchemaOlder, StorageReadOnly, StorageUnavailable
+from tests.adapters.encryption.places import key
 from tests.adapters.storage.eventsourcing.refunds import Refunds, environment
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, prompt
@@ -130,6 +133,34 @@ def test_a_mark_that_is_gone_is_told_and_so_is_what_came_in_clear_then(log: Log)
             careless.conversation("b").user("Hello")
 
 
+def test_a_key_store_without_a_key_of_the_log_s_events_is_refused(log: Log, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with onrecord.connect(log.url) as store:
+        log_id = log_id_of(backend_of(store).digest)
+        open_key_store(other, log_id).close()
+        store.conversation("a").user("Hello")
+    with pytest.raises(StorageUnavailable, match="holds no key of this log"):
+        onrecord.connect(log.url, keys=other)
+    with closing(open_key_store(other, log_id)) as keys:
+        keys.add(key(1))
+    with pytest.raises(StorageUnavailable, match="holds no key of this log"):
+        onrecord.connect(log.url, keys=other)
+    with onrecord.connect(log.url) as store:
+        assert store.get("a").history()[0].text == "Hello"
+
+
+def test_a_role_that_may_not_mark_a_log_makes_no_key_store(tmp_path: Path) -> None:
+    with log_with_role(VERSIONS[-1], ROLE) as url:
+        with psycopg.connect(url, autocommit=True) as owner:
+            onrecord.connect(url, keys="", kek="").close()
+            owner.execute("SELECT onrecord.admit_auditor(%s)", (ROLE,))
+        with pytest.raises(StorageUnavailable, match="there is no key store at"):
+            onrecord.connect(as_role(url, ROLE))
+        assert not (tmp_path / "keys.db").exists()
+        onrecord.connect(url).close()
+        onrecord.connect(as_role(url, ROLE)).close()
+
+
 def test_a_mark_that_is_gone_from_some_shards_is_set_again_whatever_was_said_since() -> None:
     with contextmanager(on_server)() as log:
         with onrecord.connect(log.url) as store:
@@ -175,7 +206,7 @@ def test_a_role_that_is_bound_to_a_new_tenant_sees_the_mark() -> None:
         role = as_role(url, ROLE)
         with psycopg.connect(url, autocommit=True) as owner:
             owner.execute("SELECT onrecord.admit_auditor(%s)", (ROLE,))
-            with onrecord.connect(role, tenant=TENANT) as reading:
+            with onrecord.connect(role, tenant=TENANT, keys="", kek="") as reading:
                 assert not is_marked_encrypted(backend_of(reading))
             owner.execute("SELECT onrecord.admit(%s, %s)", (ROLE, OTHER_TENANT))
         with onrecord.connect(url, tenant=TENANT) as store:
