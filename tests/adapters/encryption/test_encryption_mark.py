@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ def in_file(file: Path) -> Iterator[Log]:
     yield Log(f"sqlite:///{file}", run, "UPDATE meta SET encrypted = 0", older)
 
 
-def on_server() -> Iterator[Log]:
+def on_server() -> Generator[Log]:
     url = fresh_log(VERSIONS[-1])
 
     def run(statement: str) -> None:
