@@ -315,7 +315,7 @@ def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> None:
 
 def _check_move(old: str, new: str, tenant: UUID | None, *, as_json: bool) -> None:
     from onrecord.adapters.app import connect
-    from onrecord.adapters.terminal.move_listings import write_bound
+    from onrecord.adapters.terminal.move_listings import write_bound, write_textless
     from onrecord.adapters.transfer import moves
 
     with ExitStack() as opening:
@@ -324,5 +324,6 @@ def _check_move(old: str, new: str, tenant: UUID | None, *, as_json: bool) -> No
             for store in (connect(old, keys="", kek=""), connect(new))
         )
         progress = opening.enter_context(output.progress_of("Comparing"))
-        facts = moves.check(source, destination, tenant=tenant, progress=progress)
-    write_bound(facts, as_json=as_json)
+        checked = moves.check(source, destination, tenant=tenant, progress=progress)
+    write_bound(checked.facts, as_json=as_json)
+    write_textless(checked.textless)

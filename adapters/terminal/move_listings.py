@@ -41,6 +41,7 @@ def write_moved(found: Iterable[TenantMove], *, as_json: bool) -> None:
             )
         if not as_json:
             _write_left(moved)
+        write_textless(moved.textless)
 
 
 def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
@@ -56,6 +57,14 @@ def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
             )
         else:
             output.plain(fact.tenant, fact.events, fact.pairs, timestamp(fact.at))
+
+
+def write_textless(events: int) -> None:
+    """Write on standard error how many events were compared without their text, if any were."""
+    if events:
+        output.note(
+            f"{counted(events, 'event')} compared without text: it was erased in one of the logs, which tells of it."
+        )
 
 
 def _party(tenant: UUID) -> str:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -34,6 +34,13 @@ from onrecord.projections.verification.moves import moves_of
 _FIRST_MOVE: Final = UUID(bytes=b"ONRM" + bytes(12))
 _LAST_MOVE: Final = UUID(bytes=b"ONRM" + b"\xff" * 12)
 _PAGE: Final = 100
+
+
+class Checked(NamedTuple):
+    """What binds two logs that are the same; `textless` events were compared by their headers alone."""
+
+    facts: list[LogMoved]
+    textless: int
 
 
 def plan(
@@ -99,7 +106,7 @@ def check(
     *,
     tenant: UUID | None = None,
     progress: Progress = unheeded,
-) -> list[LogMoved]:
+) -> Checked:
     """Return what binds a new log to an old one, checked event by event with both and the keys.
 
     CorruptRecord names the first event that is not the same, or says what else does not hold; InvalidInput
@@ -117,14 +124,17 @@ def check(
             raise CorruptRecord(
                 f"the new log tells of a move from shard {fact.shard}, and the old one has none of that number"
             )
-    for shard, last in lasts.items():
+    walks = [
         _check_shard(source, new, last, [fact for fact in facts if fact.shard == shard], progress)
-    return facts
+        for shard, last in lasts.items()
+    ]
+    moved = [moved for walk in walks for moved in walk.tenants.values()]
+    return Checked(facts, sum(of.textless for of in moved))
 
 
 def _check_shard(
     source: Backend, new: EncryptedLog, last: Cursor, facts: list[LogMoved], progress: Progress
-) -> None:
+) -> ShardWalk:
     """Walk a shard of the old log up to each size that facts and their checkpoints name, and compare."""
     checkpoints = [_checkpoint_in(fact) for fact in facts]
     for fact, sealed in zip(facts, checkpoints, strict=True):
@@ -141,6 +151,7 @@ def _check_shard(
                 _must_be_sealed(walk, sealed)
             if fact.size == size:
                 _must_be_bound(walk, fact)
+    return walk
 
 
 def _checkpoint_in(fact: LogMoved) -> Checkpoint | None:

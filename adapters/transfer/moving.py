@@ -23,6 +23,7 @@ from onrecord.adapters.transfer.moved_conversations import (
     MovedConversation,
     MovedConversations,
 )
+from onrecord.adapters.transfer.moved_erasures import ToldErasures
 from onrecord.domain.content import Blob
 from onrecord.domain.encryption.bodies import key_name_in
 from onrecord.domain.encryption.keys import key_name
@@ -45,6 +46,7 @@ Subjects: TypeAlias = Mapping[tuple[UUID, str], tuple[str, ...]]
 _PAGE: Final = 256
 _BATCH_BYTES: Final = 1024 * 1024
 NO_SUBJECTS: Final[Subjects] = {}
+_NO_ERASURE: Final = "no erasure there tells of it: restore that log or its key store from a backup, and run `onrecord verify`"
 
 
 @dataclass(slots=True)
@@ -52,13 +54,14 @@ class TenantMove:
     """What of a tenant was moved, or would be: `pairs` is the tree over both leaves of each event.
 
     `events` are to be in the new log, `recorded` of them are new there. `left_out` says why conversations
-    are left out. `bound` is what the new log tells of it, and `is_new` whether that was recorded now.
+    are left out. `textless` of the events were compared by their headers alone. `bound` is what the new log tells of it, and `is_new` whether that was recorded now.
     """
 
     tenant: UUID
     pairs: Tree = EMPTY
     events: int = 0
     recorded: int = 0
+    textless: int = 0
     conversations: set[UUID] = field(default_factory=set[UUID])
     left_out: dict[UUID, str] = field(default_factory=dict[UUID, str])
     bound: LogMoved | None = None
@@ -95,6 +98,8 @@ class ShardWalk:
         self._mode = mode
         self._conversations = MovedConversations(source, destination, subjects)
         self._actors = None if destination is None else MovedActors(source, destination)
+        self._erasures = ToldErasures(source)
+        self._new_erasures = None if destination is None else ToldErasures(destination)
         self._to_erase = set[UUID]()
 
     def advance(self, until: int, progress: Callable[[int], None]) -> None:
@@ -195,7 +200,7 @@ class ShardWalk:
         if self._destination is None or self._actors is None:
             return
         if new is None:
-            if old.body is None:
+            if old.body is None and self._erasures.explain(known.tenant, old):
                 return  # It was forgotten in both, before all of it was moved.
             raise CorruptRecord(f"{_named(old)} is not in the new log")
         for fault in commitment_faults(new):
@@ -207,8 +212,24 @@ class ShardWalk:
         why = difference(old, readable, partial(self._actors.is_same, known.tenant))
         if why is not None:
             raise CorruptRecord(f"{_named(old)} is not the same in the new log: {why}")
+        self._must_be_erased(old, new, readable, known)
         moved.events += 1
+        moved.textless += old.body is None or readable.body is None
         moved.pairs = moved.pairs.grown(pair_leaf(old.leaf, new.leaf))
+
+    def _must_be_erased(
+        self,
+        old: RecordedEvent,
+        new: RecordedEvent,
+        readable: RecordedEvent,
+        known: MovedConversation,
+    ) -> None:
+        """Raise CorruptRecord where an event has no text in a log, and no erasure of that log explains it."""
+        if old.body is None and not self._erasures.explain(known.tenant, old):
+            raise CorruptRecord(f"{_named(old)} has no text in the old log, and {_NO_ERASURE}")
+        told = self._new_erasures
+        if readable.body is None and told is not None and not told.explain(known.tenant, new):
+            raise CorruptRecord(f"{_named(old)} cannot be read in the new log, and {_NO_ERASURE}")
 
 
 class _Recorder:
@@ -287,6 +308,8 @@ class _Recorder:
             return
         wanted = self._keys_of(first, known)
         for begun in self._destination.stored.first_events((first.conversation_id,)):
+            if self._destination.readable(begun).body is None:
+                return  # It was erased there, with its subjects perhaps.
             if wanted is None or key_name_in(begun.header) != wanted:
                 raise InvalidInput(
                     f"the conversation {first.conversation_id} was moved before, and is of other "

@@ -28,7 +28,8 @@ def moved_header(header: bytes, actor_of: ActorOf) -> bytes:
 def difference(old: RecordedEvent, new: RecordedEvent, is_same: SameActor) -> str | None:
     """Return what of an event is not the same in another log, its body in clear there; None where all is.
 
-    What was erased in one of the two is compared by its header alone.
+    What has no body in one of the two is compared by its header alone: whether an erasure explains that is
+    for the caller to ask.
     """
     if (old.event_id, old.type, old.schema_version) != (new.event_id, new.type, new.schema_version):
         return "it is another event there"

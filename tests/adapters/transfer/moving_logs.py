@@ -66,7 +66,7 @@ class OpenedLogs(ExitStack):
         return moves.move(self.old, self.new, actor="ana", subjects=SUBJECTS, **options)
 
     def check(self) -> list[LogMoved]:
-        return moves.check(self.old, self.new)
+        return moves.check(self.old, self.new).facts
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,0 +1,59 @@
+"""Events that one of two logs has no text of any more: an erasure explains it, or the check names them."""
+
+from __future__ import annotations
+
+import pytest
+
+from onrecord.adapters.transfer import moves
+from onrecord.domain.encryption.bodies import key_name_in
+from onrecord.domain.errors import CorruptRecord
+from tests.adapters.transfer.moving_logs import Logs, logs
+from tests.tampering import forging
+from tests.tampering.rows import Rows
+
+__all__ = ["logs"]
+
+
+def _nulled(rows: Rows, position: int) -> None:
+    """Take the text of an event by SQL: its digest and its leaf stay."""
+    row = next(row for row in rows.rows("event") if row["position"] == position)
+    rows.delete("event", row)
+    rows.insert("event", {**row, "salt": None, "body": None})
+    rows.close()
+
+
+@pytest.mark.parametrize("log", ["old", "new"])
+def test_a_text_that_is_gone_without_an_erasure_is_no_match(logs: Logs, log: str) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        id_ = both.source.get(forging.FIRST).conversation_id
+    _nulled(logs.rows(getattr(logs, log)), 2)
+    named = f"version 2 of the conversation {id_} .* {log} log, and no erasure there tells of it"
+    with logs.opened() as both:
+        for again in (both.check, both.move):
+            with pytest.raises(CorruptRecord, match=named):
+                again()
+
+
+def test_a_key_that_is_destroyed_without_an_erasure_is_no_match(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        id_ = both.source.get(forging.FIRST).conversation_id
+        (first,) = both.new.stored.first_events([id_])
+        assert both.new.keys is not None
+        both.new.keys.destroy([key_name_in(first.header) or ""])
+        for again in (both.check, both.move):
+            with pytest.raises(CorruptRecord, match=f"conversation {id_} .*no erasure there"):
+                again()
+
+
+def test_what_erasures_took_is_compared_without_text_and_counted(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        both.store.forget(forging.FIRST, reason="asked", actor="ana")
+        both.store.subjects.erase("customer-812", reason="asked", rule="GDPR 17", actor="ana")
+        assert moves.check(both.old, both.new).textless == 8
+        assert [of.textless for of in both.move()] == [8]
