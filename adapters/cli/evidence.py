@@ -267,12 +267,19 @@ def move(
     if verify:
         _check_move(old, into, tenant, as_json=as_json)
         return
-    _move(old, into, _Moving(tenant, subjects, acting_name(actor), dry_run), as_json=as_json)
-    if not dry_run:
-        output.note(
-            f"The old log stays, in clear: {shown(old)}, its views, its spool, its backups, and exports of it. "
-            "If programs still write to it, stop them and run this again; run --verify, then destroy it."
-        )
+    options = _Moving(tenant, subjects, acting_name(actor), dry_run)
+    has_others = _move(old, into, options, as_json=as_json)
+    if dry_run:
+        return
+    output.note(
+        f"The old log stays, in clear: {shown(old)}, its views, its spool, its backups, and exports of it. "
+        "If programs still write to it, stop them and run this again."
+    )
+    output.note(
+        "Other tenants are in the old log, too: keep it until they are moved."
+        if has_others
+        else "Run --verify, and `onrecord verify` of the new log with its keys, then destroy the old one."
+    )
 
 
 class _Moving(NamedTuple):
@@ -282,12 +289,13 @@ class _Moving(NamedTuple):
     dry_run: bool
 
 
-def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> None:
+def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> bool:
+    """Move a log, or say what would be moved; return whether it has tenants beside the one named."""
     from onrecord.adapters.app import connect, is_there
     from onrecord.adapters.seals.trust import seals_of
     from onrecord.adapters.terminal.move_listings import write_moved
     from onrecord.adapters.transfer import moves
-    from onrecord.adapters.transfer.moved_conversations import subjects_in
+    from onrecord.adapters.transfer.moved_conversations import first_tenants, subjects_in
 
     tenant, file, actor, dry_run = options
     if not dry_run and settings().encryption.keys is None:
@@ -310,7 +318,9 @@ def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> None:
                 seals=seals_of(settings().seals),
                 progress=progress,
             )
+        has_others = tenant is not None and bool(first_tenants(source) - {tenant})
     write_moved(found, as_json=as_json)
+    return has_others
 
 
 def _check_move(old: str, new: str, tenant: UUID | None, *, as_json: bool) -> None:

@@ -178,22 +178,27 @@ def subjects_in(
 
 def _only_tenant(source: Backend) -> UUID:
     """Return the tenant of all conversations of a log; InvalidInput where there are several, or none."""
-    found = set[UUID]()
-    after: UUID | None = None
-    while True:
-        with source.inventory().moment() as moment:
-            heads = moment.heads(after, _PAGE)
-        found.update(head.tenant for head in heads if not is_marked(head.conversation_id))
-        if len(found) > 1:
-            raise InvalidInput(
-                "the old log has conversations of several tenants: say with --tenant of which the subjects are"
-            )
-        if len(heads) < _PAGE:
-            break
-        after = heads[-1].conversation_id
+    found = first_tenants(source)
+    if len(found) > 1:
+        raise InvalidInput(
+            "the old log has conversations of several tenants: say with --tenant of which the subjects are"
+        )
     if not found:
         raise InvalidInput("the old log has no conversations: leave --subjects out")
     return found.pop()
+
+
+def first_tenants(log: Backend) -> set[UUID]:
+    """Return the tenants that a log has conversations of, as far as it takes to tell one from several."""
+    found = set[UUID]()
+    after: UUID | None = None
+    while True:
+        with log.inventory().moment() as moment:
+            heads = moment.heads(after, _PAGE)
+        found.update(head.tenant for head in heads if not is_marked(head.conversation_id))
+        if len(found) > 1 or len(heads) < _PAGE:
+            return found
+        after = heads[-1].conversation_id
 
 
 def _subjects_of(line: bytes) -> tuple[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from onrecord.adapters.streams.stream import done_of
 from onrecord.adapters.transfer.importing import Progress, unheeded
 from onrecord.adapters.transfer.moved_retention import carry_retention
 from onrecord.adapters.transfer.moving import NO_SUBJECTS, Mode, ShardWalk, Subjects, TenantMove
-from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable, counted
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, Cursor
 from onrecord.domain.marks.marked_ids import is_move, move_id, operators_of
@@ -110,7 +110,7 @@ def check(
     """Return what binds a new log to an old one, checked event by event with both and the keys.
 
     CorruptRecord names the first event that is not the same, or says what else does not hold; InvalidInput
-    where nothing was moved from that log.
+    where nothing was moved from that log, or it has events that were not.
     """
     new, origin = _encrypted(source, destination), log_id_of(source.digest)
     facts = [
@@ -128,6 +128,13 @@ def check(
         _check_shard(source, new, last, [fact for fact in facts if fact.shard == shard], progress)
         for shard, last in lasts.items()
     ]
+    if later := sum(
+        count for walk in walks for of, count in walk.beyond.items() if tenant in (None, of)
+    ):
+        raise InvalidInput(
+            f"{counted(later, 'event')} of the old log {'was' if later == 1 else 'were'} not moved, and all "
+            "others are the same in both logs: run `onrecord move` again, and check then"
+        )
     moved = [moved for walk in walks for moved in walk.tenants.values()]
     return Checked(facts, sum(of.textless for of in moved))
 
@@ -135,7 +142,7 @@ def check(
 def _check_shard(
     source: Backend, new: EncryptedLog, last: Cursor, facts: list[LogMoved], progress: Progress
 ) -> ShardWalk:
-    """Walk a shard of the old log up to each size that facts and their checkpoints name, and compare."""
+    """Walk a shard of the old log up to each size that facts and their checkpoints name, compare, and go on to its end."""
     checkpoints = [_checkpoint_in(fact) for fact in facts]
     for fact, sealed in zip(facts, checkpoints, strict=True):
         _must_fit(fact, sealed, last)
@@ -151,6 +158,7 @@ def _check_shard(
                 _must_be_sealed(walk, sealed)
             if fact.size == size:
                 _must_be_bound(walk, fact)
+    _advance(walk, source, progress)
     return walk
 
 

@@ -7,7 +7,7 @@ stopped is done again from the beginning, and records nothing twice.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -71,7 +71,8 @@ class TenantMove:
 class ShardWalk:
     """A walk over a shard of the old log, in the order of its positions; it may go on where it ended.
 
-    `tree` is the tree over the events that it came by, `tenants` what of each tenant it found.
+    `tree` is the tree over the events that it came by, `tenants` what of each tenant it found,
+    `beyond` how many events of each tenant were to be moved, and come behind its end.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class ShardWalk:
         self.shard = last.shard
         self.tree = EMPTY
         self.tenants = dict[UUID, TenantMove]()
+        self.beyond = Counter[UUID]()
         self._source = source
         self.incarnation = last.incarnation
         self._ends = ends
@@ -147,6 +149,8 @@ class ShardWalk:
             return None
         known = self._conversations.of(event)
         if self._ends is not None and event.position > self._ends.get(known.tenant, 0):
+            is_gone = event.body is None and event.version > known.present
+            self.beyond[known.tenant] += known.why_left_out is None and not is_gone
             return None
         moved = self._of(known.tenant)
         if known.why_left_out is not None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from uuid_utils.compat import uuid7
 
+import onrecord
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.seals.signing import verified
-from onrecord.domain.errors import CorruptRecord
+from onrecord.adapters.transfer import moves
+from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Append
 from onrecord.domain.marks.marked_ids import move_id, operators_of
 from onrecord.domain.new_events import Stamp, draft_fact
@@ -28,6 +31,8 @@ from tests.adapters.transfer.moving_logs import (
 from tests.tampering import forging
 
 __all__ = ["logs"]
+
+OTHER = UUID(int=7)
 
 
 def test_a_checkpoint_of_the_old_log_is_kept_with_what_binds(logs: Logs) -> None:
@@ -137,3 +142,21 @@ def test_each_checkpoint_that_a_new_log_keeps_is_compared(logs: Logs) -> None:
         _forged(both, more.bound.model_copy(update={"checkpoint": text}))
         with pytest.raises(CorruptRecord, match="not what was sealed at 7 events"):
             both.check()
+
+
+def test_events_that_came_behind_the_move_are_no_match(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        both.check()
+        forging.go_on(both.source)
+        with pytest.raises(InvalidInput, match="2 events of the old log were not moved"):
+            both.check()
+        with onrecord.connect(logs.old, keys="", kek="", tenant=OTHER) as other:
+            other.conversation("another").user("Hello")
+        both.move(tenant=UUID(int=0))
+        assert moves.check(both.old, both.new, tenant=UUID(int=0)).facts
+        with pytest.raises(InvalidInput, match="2 events of the old log were not moved"):
+            both.check()
+        both.move()
+        assert len(both.check()) == 3
