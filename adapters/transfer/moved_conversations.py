@@ -24,6 +24,7 @@ _PAGE: Final = 1_000
 FORGOTTEN: Final = "it was forgotten"
 APPLICATION: Final = "it is an aggregate of an application of eventsourcing"
 ORIGIN_LEFT: Final = "it is a fork of one that is left out"
+ORIGIN_ERASED: Final = "it is a fork of one that was erased in the new log"
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class MovedConversation:
     owners: tuple[UUID, ...]
     subjects: tuple[str, ...] = ()
     is_erased: bool = False
+    key: str | None = None
 
 
 class MovedConversations:
@@ -74,13 +76,24 @@ class MovedConversations:
         if isinstance(begun, Erased):
             why = None if present else FORGOTTEN
             return MovedConversation(tenant, present, why, (id_,), is_erased=True)
-        origin = beginning_of(self._source, id_).origin
-        if origin is not None and not self._is_moved(origin):
-            return MovedConversation(tenant, present, None if present else ORIGIN_LEFT, (id_,))
         key = begun.key if isinstance(begun, ConversationStarted) else None
+        origin = beginning_of(self._source, id_).origin
+        why = None if origin is None or present else self._why_without(origin)
+        if origin is not None and (why is not None or not self._is_moved(origin)):
+            return MovedConversation(tenant, present, why, (id_,), key=key)
         subjects = () if key is None else self._subjects.get((tenant, key), ())
         owners = (id_,) if origin is None else self._owners(id_)
-        return MovedConversation(tenant, present, None, owners, subjects)
+        return MovedConversation(tenant, present, None, owners, subjects, key=key)
+
+    def _why_without(self, origin: UUID) -> str | None:
+        """Return why a fork that is not there yet is left out with its origin; None where it is not.
+
+        It repeats what its origin says: what was erased in the new log must not come back by it.
+        """
+        if not self._is_moved(origin):
+            return ORIGIN_LEFT
+        new = self._destination
+        return ORIGIN_ERASED if new is not None and is_forgotten(new, origin) else None
 
     def _is_moved(self, conversation_id: UUID) -> bool:
         known = self.known.get(conversation_id)
@@ -155,10 +168,11 @@ def subjects_in(
     """Return whom the conversations of a tenant are about, as lines of JSON say: `key` and `subjects`.
 
     Without a tenant they are of the only one that the old log has. InvalidInput where it has several, and
-    at the first line that does not say so, or whose key no conversation of the tenant has.
+    at the first line that does not say so, whose key no conversation of the tenant has, or an earlier line.
     """
     tenant = _only_tenant(source) if tenant is None else tenant
     found = dict[tuple[UUID, str], tuple[str, ...]]()
+    lines = dict[str, int]()
     for number, line in enumerate(file.read_bytes().splitlines(), 1):
         if line.strip():
             try:
@@ -171,6 +185,10 @@ def subjects_in(
             if source.find(tenant, key) is None:
                 raise InvalidInput(
                     f"line {number} of {file}: no conversation of the tenant {tenant} has that key"
+                )
+            if (before := lines.setdefault(key, number)) != number:
+                raise InvalidInput(
+                    f"lines {before} and {number} of {file} are of one key: name all its subjects in one line"
                 )
             found[tenant, key] = names
     return found

@@ -55,3 +55,14 @@ def test_a_move_with_other_subjects_is_refused_and_makes_no_key(tmp_path: Path) 
         assert both.new.keys is not None
         assert both.new.keys.key_id_of(named_subject(tenant, "ann")) is not None
         assert both.new.keys.key_id_of(named_subject(tenant, "zed")) is None
+
+
+def test_two_lines_of_one_key_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "subjects.jsonl"
+    lines = [f'{{"key":"{key}","subjects":["{of}"]}}' for key, of in ("ax", "by", "az")]
+    file.write_text("\n".join(lines))
+    with onrecord.connect(f"sqlite:///{tmp_path / 'old.db'}", keys="", kek="") as store:
+        for key in "ab":
+            store.conversation(key).user("Hello")
+        with pytest.raises(InvalidInput, match=r"lines 1 and 3 of .* are of one key"):
+            subjects_in(file, backend_of(store), None)
