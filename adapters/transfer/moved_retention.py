@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
+from onrecord.adapters.transfer.moved_conversations import FORGOTTEN, ORIGIN_ERASED, ORIGIN_LEFT
 from onrecord.adapters.upkeep.holds import holds
+from onrecord.domain.errors import ConversationOnHold
 from onrecord.domain.log import Backend
 from onrecord.domain.marks.marked_ids import is_retention, operators_of
 from onrecord.domain.operators import RetentionFact, RetentionSet, decode_fact, retention_id
@@ -19,25 +21,50 @@ if TYPE_CHECKING:
 _HoldWords: TypeAlias = tuple[UUID | None, str, str, str]
 
 
-def carry_retention(source: Backend, destination: Backend, tenant: UUID) -> None:
+def must_not_leave_held(source: Backend, tenant: UUID, left_out: Mapping[UUID, str]) -> None:
+    """Raise ConversationOnHold where a hold in force is on what is left out and still says something."""
+    at_stake = [id_ for id_, why in left_out.items() if why != FORGOTTEN]
+    if not at_stake:
+        return
+    for hold in holds(source, tenant):
+        for id_ in at_stake:
+            is_fork = left_out[id_] in (ORIGIN_LEFT, ORIGIN_ERASED)
+            if hold.conversation_id == id_ or (hold.conversation_id is None and is_fork):
+                raise ConversationOnHold(
+                    f"the conversation {id_} is left out, as {left_out[id_]}, and {hold} keeps it: "
+                    "keep the old log, or lift the hold there, and move again"
+                )
+
+
+def carry_retention(
+    source: Backend, destination: Backend, tenant: UUID, left_out: Container[UUID]
+) -> None:
     """Set the holds and the retention classes of a tenant in the new log as they are in the old one.
 
-    What the old log changed since the move before is changed in the new one too. What was set in the new
+    No hold is placed on what is left out. What the old log changed since the move before is changed in the new one too. What was set in the new
     log alone stays.
     """
     from onrecord.adapters.storage.eventsourcing.operators import Operators
 
     operators = Operators(destination, tenant)
-    _carry_holds(source, destination, tenant, operators)
+    _carry_holds(source, destination, tenant, operators, left_out)
     _carry_classes(source, destination, tenant, operators)
 
 
-def _carry_holds(source: Backend, destination: Backend, tenant: UUID, operators: Operators) -> None:
+def _carry_holds(
+    source: Backend,
+    destination: Backend,
+    tenant: UUID,
+    operators: Operators,
+    left_out: Container[UUID],
+) -> None:
     """Place holds until as many alike are in force in the new log, and lift those that were lifted."""
     old = _by_words(holds(source, tenant, lifted=True))
     new = _by_words(holds(destination, tenant, lifted=True))
     for words, entries in old.items():
         conversation_id, matter, reason, actor = words
+        if conversation_id in left_out:
+            continue
         needed = sum(hold.was_in_force() for hold in entries)
         there = [hold for hold in new.get(words, ()) if hold.was_in_force()]
         for _ in range(needed - len(there)):

@@ -19,7 +19,7 @@ from onrecord.adapters.seals.trust import NO_SEALS, Seals
 from onrecord.adapters.storage.append import let_log_know
 from onrecord.adapters.streams.stream import done_of
 from onrecord.adapters.transfer.importing import Progress, unheeded
-from onrecord.adapters.transfer.moved_retention import carry_retention
+from onrecord.adapters.transfer.moved_retention import carry_retention, must_not_leave_held
 from onrecord.adapters.transfer.moving import NO_SUBJECTS, Mode, ShardWalk, Subjects, TenantMove
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable, counted
 from onrecord.domain.header import SALT_SIZE
@@ -59,6 +59,8 @@ def plan(
     found: list[TenantMove] = []
     for walk in _walks(source, new, "plan", tenant, subjects):
         _advance(walk, source, progress)
+        for moved in walk.tenants.values():
+            must_not_leave_held(source, moved.tenant, moved.left_out)
         found += walk.tenants.values()
     return found
 
@@ -80,11 +82,12 @@ def move(
     Holds in force and retention classes are set in the new log by who set them. A checkpoint of the old
     log that `seals` have is compared before anything is recorded, and kept with what binds. CorruptRecord
     at the first event that is damaged or not the same in both, and where the old log is not what was
-    sealed; InvalidInput where a log cannot be moved, or where one was forgotten meanwhile.
+    sealed; ConversationOnHold where a hold keeps what is left out; InvalidInput where a log cannot be moved, or where one was forgotten meanwhile.
     """
     new, found = _encrypted(source, destination), list[TenantMove]()
     checkpoints = _checkpoints(source, seals, progress)
-    for walk in _walks(source, new, "move", tenant, subjects):
+    walks = list(_walks(source, new, "move", tenant, subjects))
+    for walk in walks:
         sealed = checkpoints.get(walk.shard)
         if sealed is not None:
             end = _end(source, walk.shard)
@@ -93,9 +96,12 @@ def move(
         _advance(walk, source, progress)
         walk.end()
         for moved in walk.tenants.values():
+            must_not_leave_held(source, moved.tenant, moved.left_out)
+    for walk in walks:
+        for moved in walk.tenants.values():
             if moved.events:
-                carry_retention(source, new, moved.tenant)
-                _bind(source, new, walk, moved, sealed, actor)
+                carry_retention(source, new, moved.tenant, moved.left_out)
+                _bind(source, new, walk, moved, checkpoints.get(walk.shard), actor)
         found += walk.tenants.values()
     return found
 

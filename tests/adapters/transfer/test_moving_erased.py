@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from onrecord.adapters.transfer import moves
+from onrecord.adapters.transfer.moved_conversations import ORIGIN_ERASED, ORIGIN_LEFT
 from onrecord.domain.encryption.bodies import key_name_in
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.errors import ConversationOnHold, CorruptRecord
 from tests.adapters.transfer.moving_logs import Logs, logs
 from tests.tampering import forging
 from tests.tampering.rows import Rows
@@ -57,3 +58,34 @@ def test_what_erasures_took_is_compared_without_text_and_counted(logs: Logs) -> 
         both.store.subjects.erase("customer-812", reason="asked", rule="GDPR 17", actor="ana")
         assert moves.check(both.old, both.new).textless == 8
         assert [of.textless for of in both.move()] == [8]
+
+
+def test_what_was_erased_in_the_new_log_does_not_come_back_by_a_fork(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        both.store.subjects.erase("customer-812", reason="asked", rule="GDPR 17", actor="ana")
+        both.source.get(forging.SECOND).fork("fork")
+        both.source.get("fork").fork("fork/fork")
+        forks = [both.source.get(key).conversation_id for key in ("fork", "fork/fork")]
+        (of,) = both.move()
+        assert of.left_out == dict(zip(forks, (ORIGIN_ERASED, ORIGIN_LEFT), strict=True))
+        assert [both.new.head(fork).version for fork in forks] == [0, 0]
+        assert both.check()
+
+
+@pytest.mark.parametrize("is_on_all", [False, True])
+def test_a_fork_under_a_hold_is_not_left_out(logs: Logs, is_on_all: bool) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.source.get(forging.FIRST).fork("fork")
+        fork = both.source.get("fork").conversation_id
+        both.source.forget(forging.FIRST, reason="asked", actor="ana")
+        both.source.retention.place_hold(
+            None if is_on_all else "fork", matter="Smith", reason="claim", actor="ana"
+        )
+        for attempt in (both.move, lambda: moves.plan(both.old, both.new)):
+            with pytest.raises(ConversationOnHold, match=f"{fork} is left out, .* keeps it"):
+                attempt()
+        assert not moves.moves_in(both.new)
+        assert not list(both.store.retention.holds())
