@@ -319,7 +319,7 @@ def _move(old: str, into: str, options: _Moving, *, as_json: bool) -> bool:
                 progress=progress,
             )
         has_others = tenant is not None and bool(first_tenants(source) - {tenant})
-    write_moved(found, as_json=as_json)
+    write_moved(found, as_json=as_json, is_plan=dry_run)
     return has_others
 
 

@@ -21,8 +21,8 @@ _NOTHING: Final = dict.fromkeys(
 )
 
 
-def write_moved(found: Iterable[TenantMove], *, as_json: bool) -> None:
-    """Write what of each tenant was moved, or would be; on standard error what is left out and why."""
+def write_moved(found: Iterable[TenantMove], *, as_json: bool, is_plan: bool = False) -> None:
+    """Write what of each tenant was moved, or would be with a plan; on standard error what is left out and why."""
     for moved in found:
         conversations, bound = len(moved.conversations), moved.bound
         if as_json:
@@ -33,7 +33,7 @@ def write_moved(found: Iterable[TenantMove], *, as_json: bool) -> None:
         elif output.is_drawn():
             output.sentence(
                 f"{counted(conversations, 'conversation')}{_party(moved.tenant)}, "
-                f"{counted(moved.events, 'event')}: {moved.recorded:,} new."
+                f"{counted(moved.events, 'event')}: {moved.recorded:,} {'would be new' if is_plan else 'new'}."
             )
         else:
             output.plain(

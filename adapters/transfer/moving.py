@@ -28,13 +28,13 @@ from onrecord.domain.content import Blob
 from onrecord.domain.encryption.bodies import key_name_in
 from onrecord.domain.encryption.keys import key_name
 from onrecord.domain.encryption.subjects import subjects_of
-from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.errors import ConversationForgotten, CorruptRecord, InvalidInput
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.log import Append, Backend, Cursor, NewEvent, RecordedEvent
 from onrecord.domain.marks.marked_ids import is_marked
 from onrecord.domain.operators import INTENDED, ErasureIntended, LogMoved, decode_fact
 from onrecord.domain.seals.merkle import EMPTY, Tree
-from onrecord.projections.verification.moved_events import difference, moved_header
+from onrecord.projections.verification.moved_events import ANOTHER, difference, moved_header
 from onrecord.projections.verification.moves import pair_leaf
 from onrecord.projections.verification.verification import commitment_faults
 
@@ -215,6 +215,8 @@ class ShardWalk:
             raise CorruptRecord(f"{_named(old)} cannot be decrypted in the new log") from None
         why = difference(old, readable, partial(self._actors.is_same, known.tenant))
         if why is not None:
+            if why == ANOTHER:
+                why = f"{why}, as the conversation{_keyed(known)} was gone on with in both logs: move into a new log"
             raise CorruptRecord(f"{_named(old)} is not the same in the new log: {why}")
         self._must_be_erased(old, new, readable, known)
         moved.events += 1
@@ -280,7 +282,14 @@ class _Recorder:
         verdicts = self._destination.append(appends) if appends else []
         for append, verdict in zip(appends, verdicts, strict=True):
             known, _ = self._waiting[append.conversation_id]
-            known.present = done_of(append, verdict).last
+            try:
+                known.present = done_of(append, verdict).last
+            except ConversationForgotten:
+                id_ = append.conversation_id
+                raise InvalidInput(
+                    f"the conversation {id_}{_keyed(known)} was forgotten in the new log, and goes on in the "
+                    "old one: forget it there too, and move again"
+                ) from None
         self._waiting.clear()
         self._size = 0
 
@@ -335,6 +344,10 @@ def _forgotten_meanwhile(conversation_id: UUID) -> InvalidInput:
         f"the conversation {conversation_id} was forgotten in the old log after some of it was moved: "
         "forget it in the new one too, and move again"
     )
+
+
+def _keyed(known: MovedConversation) -> str:
+    return "" if known.key is None else f" {known.key!r}"
 
 
 def _not_all() -> InvalidInput:

@@ -15,6 +15,8 @@ ActorOf: TypeAlias = Callable[[str], str]
 SameActor: TypeAlias = Callable[[str, str], bool]
 """Says whether two keyed digests, in hex, of this log and of the other one, are of one actor."""
 
+ANOTHER: Final = "it is another event there"
+
 _CODECS: Final = (CODEC, ENCRYPTED)
 
 
@@ -32,7 +34,7 @@ def difference(old: RecordedEvent, new: RecordedEvent, is_same: SameActor) -> st
     for the caller to ask.
     """
     if (old.event_id, old.type, old.schema_version) != (new.event_id, new.type, new.schema_version):
-        return "it is another event there"
+        return ANOTHER
     if not _is_same_header(parse_header(old.header), parse_header(new.header), is_same):
         return "its header says something else there"
     if old.body is not None and new.body is not None and old.body != new.body:

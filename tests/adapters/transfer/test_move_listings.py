@@ -27,9 +27,11 @@ def test_a_store_of_one_party_names_no_tenant(
 ) -> None:
     monkeypatch.setattr(output, "is_drawn", lambda: True)
     write_moved([TenantMove(tenant)], as_json=False)
+    write_moved([TenantMove(tenant)], as_json=False, is_plan=True)
     write_bound([bound(tenant)], as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         f"0 conversations{whose}, 0 events: 0 new.",
+        f"0 conversations{whose}, 0 events: 0 would be new.",
         f"8 events{whose}, moved at {MOMENT}: the same in both logs.",
     ]
 

@@ -10,6 +10,7 @@ import pytest
 
 from onrecord import Store
 from onrecord.adapters.transfer import moves
+from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import RecordedEvent
 from tests.adapters.transfer.moving_logs import (
     Logs,
@@ -117,3 +118,29 @@ def test_a_plan_counts_as_the_move_does_and_reads_no_event_of_the_new_log(
         planned = [(of.events, of.recorded) for of in moves.plan(both.old, both.new)]
         assert reads == []
         assert planned == [(of.events, of.recorded) for of in both.move()] == [(9, 1)]
+
+
+def test_a_conversation_that_went_on_in_both_logs_is_named_by_its_key(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        for store in (both.store, both.source):
+            store.get(forging.FIRST).user("Later")
+        with pytest.raises(
+            CorruptRecord, match=f"'{forging.FIRST}' was gone on with in both logs: move into a new"
+        ):
+            both.move()
+
+
+def test_a_conversation_that_was_forgotten_in_the_new_log_alone_is_named(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+        both.move()
+        id_ = both.source.get(forging.FIRST).conversation_id
+        both.store.forget(forging.FIRST, reason="asked", actor="ana")
+        both.source.get(forging.FIRST).user("Later")
+        with pytest.raises(InvalidInput, match=f"{id_} '{forging.FIRST}' was forgotten in the new"):
+            both.move()
+        both.source.forget(forging.FIRST, reason="asked", actor="ana")
+        both.move()
+        assert both.check()
