@@ -37,7 +37,7 @@ def must_not_leave_held(source: Backend, tenant: UUID, left_out: Mapping[UUID, s
 
 
 def carry_retention(
-    source: Backend, destination: Backend, tenant: UUID, left_out: Container[UUID]
+    source: Backend, destination: Backend, tenant: UUID, left_out: Container[UUID | None]
 ) -> None:
     """Set the holds and the retention classes of a tenant in the new log as they are in the old one.
 
@@ -56,7 +56,7 @@ def _carry_holds(
     destination: Backend,
     tenant: UUID,
     operators: Operators,
-    left_out: Container[UUID],
+    left_out: Container[UUID | None],
 ) -> None:
     """Place holds until as many alike are in force in the new log, and lift those that were lifted."""
     old = _by_words(holds(source, tenant, lifted=True))
