@@ -23,6 +23,7 @@ from onrecord.adapters.transfer.moved_conversations import (
     MovedConversation,
     MovedConversations,
 )
+from onrecord.adapters.transfer.moved_documents import MovedDocuments
 from onrecord.adapters.transfer.moved_erasures import ToldErasures
 from onrecord.domain.content import Blob
 from onrecord.domain.encryption.bodies import key_name_in
@@ -87,7 +88,7 @@ class ShardWalk:
     ) -> None:
         """Walk all of a shard, or what is of some tenants, each up to the position in `ends`.
 
-        To "move" records what is missing, to "check" finds it wrong, to "plan" counts it.
+        To "move" records what is missing, to "check" finds it wrong and reads documents too, to "plan" counts it.
         """
         self.shard = last.shard
         self.tree = EMPTY
@@ -101,6 +102,9 @@ class ShardWalk:
         self._conversations = MovedConversations(source, destination, subjects)
         self._actors = None if destination is None else MovedActors(source, destination)
         self._erasures = ToldErasures(source)
+        self._documents = (
+            MovedDocuments(destination) if destination is not None and mode == "check" else None
+        )
         self._new_erasures = None if destination is None else ToldErasures(destination)
         self._to_erase = set[UUID]()
 
@@ -219,6 +223,10 @@ class ShardWalk:
                 why = f"{why}, as the conversation{_keyed(known)} was gone on with in both logs: move into a new log"
             raise CorruptRecord(f"{_named(old)} is not the same in the new log: {why}")
         self._must_be_erased(old, new, readable, known)
+        if self._documents and (fault := self._documents.fault(readable)) is not None:
+            raise CorruptRecord(
+                f"a document of {_named(old)} cannot be read in the new log: {fault}"
+            )
         moved.events += 1
         moved.textless += old.body is None or readable.body is None
         moved.pairs = moved.pairs.grown(pair_leaf(old.leaf, new.leaf))
