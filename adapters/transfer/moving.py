@@ -19,6 +19,7 @@ from onrecord.adapters.streams.stream import done_of
 from onrecord.adapters.transfer.export import bytes_among
 from onrecord.adapters.transfer.importing import again
 from onrecord.adapters.transfer.moved_conversations import (
+    FORGOTTEN,
     MovedActors,
     MovedConversation,
     MovedConversations,
@@ -158,6 +159,11 @@ class ShardWalk:
             return None
         moved = self._of(known.tenant)
         if known.why_left_out is not None:
+            is_gone = known.why_left_out == FORGOTTEN
+            if is_gone and not self._erasures.is_forgotten(known.tenant, event.conversation_id):
+                raise CorruptRecord(
+                    f"{_named(event)} has no text in the old log, and {_NO_ERASURE}"
+                )
             moved.left_out[event.conversation_id] = known.why_left_out
             return None
         moved.conversations.add(event.conversation_id)
@@ -223,9 +229,9 @@ class ShardWalk:
                 why = f"{why}, as the conversation{_keyed(known)} was gone on with in both logs: move into a new log"
             raise CorruptRecord(f"{_named(old)} is not the same in the new log: {why}")
         self._must_be_erased(old, new, readable, known)
-        if self._documents and (fault := self._documents.fault(readable)) is not None:
+        if self._documents and (damage := self._documents.fault(readable)) is not None:
             raise CorruptRecord(
-                f"a document of {_named(old)} cannot be read in the new log: {fault}"
+                f"a document of {_named(old)} cannot be read in the new log: {damage}"
             )
         moved.events += 1
         moved.textless += old.body is None or readable.body is None

@@ -37,6 +37,17 @@ def test_a_text_that_is_gone_without_an_erasure_is_no_match(logs: Logs, log: str
                 again()
 
 
+def test_a_conversation_that_no_erasure_took_is_not_left_out(logs: Logs) -> None:
+    with logs.opened() as both:
+        forging.record(both.source)
+    _nulled(logs.rows(logs.old), 1)
+    with (
+        logs.opened() as both,
+        pytest.raises(CorruptRecord, match=r"position 1 .*no erasure there"),
+    ):
+        both.move()
+
+
 def test_a_key_that_is_destroyed_without_an_erasure_is_no_match(logs: Logs) -> None:
     with logs.opened() as both:
         forging.record(both.source)
