@@ -59,10 +59,10 @@ class EncryptionSettings:
 
     `keys` is the key store, a file or a URL of SQLite or PostgreSQL (`ONRECORD_KEYS`). `kek` is the
     key-encryption key: a file, `env:NAME` or `aws-kms:ALIAS` (`ONRECORD_KEK`). `plain_views` are the views
-    that may hold text in clear (`ONRECORD_PLAIN_VIEWS`).
+    that may hold text in clear (`ONRECORD_PLAIN_VIEWS`). `repr` does not show `keys`: a URL holds a password.
     """
 
-    keys: str | None = None
+    keys: str | None = field(default=None, repr=False)
     kek: str | None = None
     plain_views: frozenset[str] = frozenset()
 

@@ -42,8 +42,10 @@ def test_without_a_redis_there_is_none() -> None:
 
 
 def test_settings_are_shown_without_the_passwords_that_urls_hold() -> None:
-    names = ("ONRECORD_URL", "ONRECORD_LISTEN_URL", "ONRECORD_REDIS")
-    assert "swordfish" not in repr(settings(dict.fromkeys(names, NOBODY)))
+    names = ("ONRECORD_URL", "ONRECORD_LISTEN_URL", "ONRECORD_REDIS", "ONRECORD_KEYS")
+    assert "swordfish" not in repr(
+        settings(dict.fromkeys(names, NOBODY) | {"ONRECORD_KEK": "env:K"})
+    )
 
 
 def test_a_store_that_finds_no_redis_does_all_that_it_does(
