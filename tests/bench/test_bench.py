@@ -89,7 +89,7 @@ def test_encryption_seals_proofs_and_evidence_have_their_lines(
         "encryption.memory.beside",
     ):
         assert lines[f"ledger.{name}"]["peer"]["median"] > 0
-    assert lines["ledger.encryption.together"]["aim"] == "at most 3"
+    assert lines["ledger.encryption.memory"]["aim"] == "at most 3"
     assert lines["ledger.seals"]["aim"] == "at most 1.05"
     for name in ("seals.clock", "seal", "proof.inclusion", "proof.consistency"):
         assert lines[f"ledger.{name}"]["ours"]["median"] > 0
