@@ -149,9 +149,10 @@ def kept_by(ring: LogKeyring) -> int:
 
 
 def test_what_is_kept_is_bounded(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch, ring: LogKeyring
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     monkeypatch.setattr(keyring_module, "MOST_KEPT", 3)
+    ring = LogKeyring(backend, now=clock.now, elapsed=clock.elapsed)
     keys = [issued(backend) for _ in range(7)]
     for key in keys:
         assert ring.access(key.token) is not None

@@ -146,13 +146,19 @@ def rows_read(connection: psycopg.Connection) -> int:
 def looked_at(url: str, log: Postgres, batches: Iterable[Sequence[Append]]) -> int:
     """How many rows the server looks at to append these."""
     with psycopg.connect(url, autocommit=True) as connection:
+        flush_counts(log)
         before = rows_read(connection)
         for batch in batches:
             verdicts = log.append(batch)
             assert all(isinstance(verdict, Recorded) for verdict in verdicts)
-        with log.connections.transaction() as writing:
-            writing.execute("SELECT pg_stat_force_next_flush()")
+        flush_counts(log)
         return rows_read(connection) - before
+
+
+def flush_counts(log: Postgres) -> None:
+    """Have the server count what the log's session looked at until now."""
+    with log.connections.transaction() as writing:
+        writing.execute("SELECT pg_stat_force_next_flush()")
 
 
 @pytest.mark.parametrize("size", [1, 10])
