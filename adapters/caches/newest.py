@@ -3,53 +3,31 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Newest(MutableMapping[K, V]):
+class Newest(OrderedDict[K, V]):
     """The entries that were set last, the newest at the end; of too many the oldest goes.
 
-    To read an entry does not make it newer: `move_to_end` does. Whoever shares it between threads locks.
+    To read an entry does not make it newer: `move_to_end` does. Whoever sets entries from several threads
+    locks. All else is one step, as with any dictionary: `tuple(newest.values())` needs no lock.
     """
 
     def __init__(self, most: int) -> None:
         """Keep nothing yet, and at most so many entries."""
+        super().__init__()
         self._most = most
-        self._entries: OrderedDict[K, V] = OrderedDict()
-
-    def __getitem__(self, key: K) -> V:
-        """Return the entry of a key."""
-        return self._entries[key]
 
     def __setitem__(self, key: K, value: V) -> None:
         """Keep an entry as the newest."""
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > self._most:
-            self._entries.popitem(last=False)
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
-    def __delitem__(self, key: K) -> None:
-        """Keep the entry of a key no longer."""
-        del self._entries[key]
-
-    def __iter__(self) -> Iterator[K]:
-        """Yield the keys, that of the newest entry last."""
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        """Return how many entries there are."""
-        return len(self._entries)
-
-    def __copy__(self) -> Newest[K, V]:
-        """Return the same entries, kept apart from here on."""
-        other: Newest[K, V] = Newest(self._most)
-        other.update(self)
-        return other
-
-    def move_to_end(self, key: K) -> None:
-        """Make an entry the newest."""
-        self._entries.move_to_end(key)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how `copy` and `pickle` make the same entries anew."""
+        return type(self), (self._most,), None, None, iter(self.items())
