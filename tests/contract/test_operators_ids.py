@@ -106,7 +106,8 @@ def test_no_import_takes_one_either(
     place = erasure_id(TENANT, chat.conversation_id, 0)
     forged = Memory()
     with monkeypatch.context() as forgery:
-        forgery.setattr("onrecord.adapters.storage.memory.memory.must_be_own", taken)
+        for module in ("memory", "appends"):
+            forgery.setattr(f"onrecord.adapters.storage.memory.{module}.must_be_own", taken)
         forged.open(TENANT, "innocent", place)
         forged.append([appending(place, drafted(started("innocent"), place))])
     file = tmp_path / "innocent.onrecord"
