@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from onrecord.domain.encryption.wrapped import DestroyedKey, Generation, Rewrapping, WrappedKey
+from onrecord.domain.encryption.wrapped import (
+    DestroyedKey,
+    Generation,
+    Rewrapping,
+    Wrapped,
+    WrappedKey,
+)
 
 
 class GenerationClosed(Exception):
@@ -75,3 +81,23 @@ class KeyStore(Protocol):
     def close(self) -> None:
         """Free what the store has open."""
         ...
+
+
+def known_key(row: Sequence[Any] | None) -> WrappedKey | DestroyedKey | None:
+    """Return what a row of a database says of a key: id, subject, generation, bytes, made and destroyed at."""
+    if row is None:
+        return None
+    key_id, *_, destroyed_at = row
+    return wrapped_key(row) if destroyed_at is None else DestroyedKey(key_id, destroyed_at)
+
+
+def wrapped_key(row: Sequence[Any]) -> WrappedKey:
+    """Return the key of such a row, which is not destroyed."""
+    key_id, subject, generation, data, created_at, _ = row
+    return WrappedKey(key_id, subject, Wrapped(generation, data), created_at)
+
+
+def live_key(row: Sequence[Any] | None) -> WrappedKey | None:
+    """Return the key of a row, unless it was destroyed."""
+    known = known_key(row)
+    return known if isinstance(known, WrappedKey) else None

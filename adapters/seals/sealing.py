@@ -1,9 +1,10 @@
 """How the shards of a log are sealed: what is new goes into the tree, and a checkpoint of it is signed.
 
 Tiles are kept first, many flushed together, then the checkpoint by its size, then the last one: whoever
-dies amid that leaves a place whose last checkpoint holds. Two who seal at once write the same tiles. A tree is only ever made
-from the tiles that its last checkpoint has, so nothing is signed that does not follow from it. Before
-anything is written, the places must agree: what one has goes on from what another has.
+dies amid that leaves a place whose last checkpoint holds. Two who seal at once write the same tiles. A
+tree is only ever made from the tiles that its last checkpoint has, so nothing is signed that does not
+follow from it. Before anything is written, the places must agree: what one has goes on from what another
+has.
 """
 
 from __future__ import annotations

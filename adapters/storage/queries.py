@@ -15,8 +15,8 @@ The SQL of a database lies beside its modules. The log and the views on PostgreS
 files of both folders, in the order of their names, are one dialect, and their steps one sequence.
 
 A log on PostgreSQL is a schema, and a database may hold several. So its files write `{log}` where the
-schema's name belongs, those of a key store `{keys}`, and `{lock}` for the first key of its advisory lock. `{bound}` is the
-tenant that a policy compares with.
+schema's name belongs, those of a key store `{keys}`, and `{lock}` for the first key of its advisory lock.
+`{bound}` is the tenant that a policy compares with.
 """
 
 from __future__ import annotations

@@ -72,6 +72,7 @@ class Lineages:
         """Tell of a conversation, found `by` a tenant and a key; CorruptRecord where these are another's."""
         self._log = log
         self._id, self._by = conversation_id, by
+        self._tenant: UUID | None = None
         self._origin: tuple[LineSegment, ...] | None = None
         self._adoptions: dict[int, Adoption | None] = {}
 
@@ -128,24 +129,23 @@ class Lineages:
         known, fork = {self._id}, self._fork(version)
         parts: list[list[LineSegment]] = []
         while fork is not None and fork.origin not in known:
-            self._must_be_of_one_tenant(fork.origin)
             known.add(fork.origin)
-            part, fork = Lineages(self._log, fork.origin).own(fork.version)
+            origin = Lineages(self._log, fork.origin)
+            part, fork = origin.own(fork.version)
+            self._must_be_of_the_tenant_of(origin)
             parts.append(part)
         segments = tuple(segment for part in reversed(parts) for segment in part)
         if version >= BEGINNING:
             self._origin = segments
         return segments
 
-    def _must_be_of_one_tenant(self, origin: UUID) -> None:
+    def _must_be_of_the_tenant_of(self, origin: Lineages) -> None:
         """Refuse what says that it goes on from what another tenant said: CorruptRecord.
 
         A log takes such an event from whoever may append to it. Nobody shall read the other's words by it.
+        Of an origin of which no event is gone on from, nothing is read.
         """
-        own, other = (next(self._log.read(each, limit=1), None) for each in (self._id, origin))
-        if own is None or other is None:
-            return
-        if own.client_header().tenant != other.client_header().tenant:
+        if origin._tenant is not None and origin._tenant != self._tenant:
             raise CorruptRecord("the conversation claims to go on from one of another tenant")
 
     def _fork(self, version: int) -> ConversationForked | None:
@@ -155,11 +155,12 @@ class Lineages:
             return None
         for recorded in self._log.read(self._id, until=min(version, BEGINNING)):
             event = recorded.event()
+            self._tenant = self._tenant or recorded.client_header().tenant
             if isinstance(event, ConversationForked) and refers_back(event, recorded.version):
                 fork = event
-            if isinstance(event, ConversationStarted) and self._by is not None:
-                began = recorded.client_header().tenant, event.key
-                if began != self._by:
+            if isinstance(event, ConversationStarted):
+                found = self._tenant, event.key
+                if self._by not in (None, found):
                     raise CorruptRecord("its key is another conversation's: run `onrecord verify`")
         return fork
 

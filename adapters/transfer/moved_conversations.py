@@ -43,6 +43,11 @@ class MovedConversation:
     is_erased: bool = False
     key: str | None = None
 
+    @property
+    def shown_key(self) -> str:
+        """Return its key as an error shows it behind an id; nothing where it has none."""
+        return "" if self.key is None else f" {self.key!r}"
+
 
 class MovedConversations:
     """Decides for each conversation, by its beginning, whether it is moved."""
@@ -57,14 +62,14 @@ class MovedConversations:
         self._source = source
         self._destination = destination
         self._subjects = subjects
-        self.known = dict[UUID, MovedConversation]()
+        self._known = dict[UUID, MovedConversation]()
 
     def of(self, event: RecordedEvent) -> MovedConversation:
         """Return the conversation of an event."""
-        known = self.known.get(event.conversation_id)
+        known = self._known.get(event.conversation_id)
         if known is None:
             known = self._look(event)
-            self.known[event.conversation_id] = known
+            self._known[event.conversation_id] = known
         return known
 
     def _look(self, first: RecordedEvent) -> MovedConversation:
@@ -96,7 +101,7 @@ class MovedConversations:
         return ORIGIN_ERASED if new is not None and is_forgotten(new, origin) else None
 
     def _is_moved(self, conversation_id: UUID) -> bool:
-        known = self.known.get(conversation_id)
+        known = self._known.get(conversation_id)
         return known is not None and known.why_left_out is None
 
     def _owners(self, conversation_id: UUID) -> tuple[UUID, ...]:
@@ -107,7 +112,7 @@ class MovedConversations:
 
     def must_not_be_forgotten(self, conversation_id: UUID) -> None:
         """Raise InvalidInput where a conversation that is moved was forgotten in the old log alone."""
-        known = self.known.get(conversation_id)
+        known = self._known.get(conversation_id)
         if known is None or known.why_left_out is not None or self._destination is None:
             return
         if is_forgotten(self._source, conversation_id) and not is_forgotten(

@@ -41,8 +41,8 @@ def carry_retention(
 ) -> None:
     """Set the holds and the retention classes of a tenant in the new log as they are in the old one.
 
-    No hold is placed on what is left out. What the old log changed since the move before is changed in the new one too. What was set in the new
-    log alone stays.
+    No hold is placed on what is left out. What the old log changed since the move before is changed in the
+    new one too. What was set in the new log alone stays.
     """
     from onrecord.adapters.storage.eventsourcing.operators import Operators
 

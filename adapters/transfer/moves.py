@@ -82,7 +82,8 @@ def move(
     Holds in force and retention classes are set in the new log by who set them. A checkpoint of the old
     log that `seals` have is compared before anything is recorded, and kept with what binds. CorruptRecord
     at the first event that is damaged or not the same in both, and where the old log is not what was
-    sealed; ConversationOnHold where a hold keeps what is left out; InvalidInput where a log cannot be moved, or where one was forgotten meanwhile.
+    sealed; ConversationOnHold where a hold keeps what is left out; InvalidInput where a log cannot be moved,
+    or a conversation was forgotten meanwhile.
     """
     new, found = _encrypted(source, destination), list[TenantMove]()
     checkpoints = _checkpoints(source, seals, progress)
@@ -148,7 +149,7 @@ def check(
 def _check_shard(
     source: Backend, new: EncryptedLog, last: Cursor, facts: list[LogMoved], progress: Progress
 ) -> ShardWalk:
-    """Walk a shard of the old log up to each size that facts and their checkpoints name, compare, and go on to its end."""
+    """Walk a shard of the old log to its end; compare at each size that facts and checkpoints name."""
     checkpoints = [_checkpoint_in(fact) for fact in facts]
     for fact, sealed in zip(facts, checkpoints, strict=True):
         _must_fit(fact, sealed, last)

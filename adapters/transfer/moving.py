@@ -15,9 +15,7 @@ from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import EncryptedLog
-from onrecord.adapters.streams.stream import done_of
-from onrecord.adapters.transfer.export import bytes_among
-from onrecord.adapters.transfer.importing import again
+from onrecord.adapters.transfer.move_recorder import MoveRecorder
 from onrecord.adapters.transfer.moved_conversations import (
     FORGOTTEN,
     MovedActors,
@@ -26,17 +24,12 @@ from onrecord.adapters.transfer.moved_conversations import (
 )
 from onrecord.adapters.transfer.moved_documents import MovedDocuments
 from onrecord.adapters.transfer.moved_erasures import ToldErasures
-from onrecord.domain.content import Blob
-from onrecord.domain.encryption.bodies import key_name_in
-from onrecord.domain.encryption.keys import key_name
-from onrecord.domain.encryption.subjects import subjects_of
-from onrecord.domain.errors import ConversationForgotten, CorruptRecord, InvalidInput
-from onrecord.domain.events import ConversationStarted
-from onrecord.domain.log import Append, Backend, Cursor, NewEvent, RecordedEvent
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.marks.marked_ids import is_marked
 from onrecord.domain.operators import INTENDED, ErasureIntended, LogMoved, decode_fact
 from onrecord.domain.seals.merkle import EMPTY, Tree
-from onrecord.projections.verification.moved_events import ANOTHER, difference, moved_header
+from onrecord.projections.verification.moved_events import ANOTHER, difference
 from onrecord.projections.verification.moves import pair_leaf
 from onrecord.projections.verification.verification import commitment_faults
 
@@ -46,9 +39,11 @@ Subjects: TypeAlias = Mapping[tuple[UUID, str], tuple[str, ...]]
 """Names of those whom a conversation is about, by its tenant and key."""
 
 _PAGE: Final = 256
-_BATCH_BYTES: Final = 1024 * 1024
 NO_SUBJECTS: Final[Subjects] = {}
-_NO_ERASURE: Final = "no erasure there tells of it: restore that log or its key store from a backup, and run `onrecord verify`"
+_NO_ERASURE: Final = (
+    "no erasure there tells of it: restore that log or its key store from a backup, and run "
+    "`onrecord verify`"
+)
 
 
 @dataclass(slots=True)
@@ -56,7 +51,8 @@ class TenantMove:
     """What of a tenant was moved, or would be: `pairs` is the tree over both leaves of each event.
 
     `events` are to be in the new log, `recorded` of them are new there. `left_out` says why conversations
-    are left out. `textless` of the events were compared by their headers alone. `bound` is what the new log tells of it, and `is_new` whether that was recorded now.
+    are left out. `textless` of the events were compared by their headers alone. `bound` is what the new log
+    tells of it, and `is_new` whether that was recorded now.
     """
 
     tenant: UUID
@@ -119,7 +115,7 @@ class ShardWalk:
                 progress(self.tree.size)
                 continue
             if self._mode == "move" and self._actors is not None:
-                recorder = _Recorder(self._source, self._destination, self._actors)
+                recorder = MoveRecorder(self._source, self._destination, self._actors)
                 for event, known in chosen:
                     self._of(known.tenant).recorded += recorder.take(event, known)
                 recorder.flush()
@@ -226,7 +222,7 @@ class ShardWalk:
         why = difference(old, readable, partial(self._actors.is_same, known.tenant))
         if why is not None:
             if why == ANOTHER:
-                why = f"{why}, as the conversation{_keyed(known)} was gone on with in both logs: move into a new log"
+                why = f"{why}, as the conversation{known.shown_key} was gone on with in both logs: move into a new log"
             raise CorruptRecord(f"{_named(old)} is not the same in the new log: {why}")
         self._must_be_erased(old, new, readable, known)
         if self._documents and (damage := self._documents.fault(readable)) is not None:
@@ -250,118 +246,6 @@ class ShardWalk:
         told = self._new_erasures
         if readable.body is None and told is not None and not told.explain(known.tenant, new):
             raise CorruptRecord(f"{_named(old)} cannot be read in the new log, and {_NO_ERASURE}")
-
-
-class _Recorder:
-    """Records events of the old log in the new one, in batches."""
-
-    def __init__(self, source: Backend, destination: EncryptedLog, actors: MovedActors) -> None:
-        self._source = source
-        self._destination = destination
-        self._actors = actors
-        self._waiting = dict[UUID, tuple[MovedConversation, list[NewEvent]]]()
-        self._size = 0
-        self._stored = set[tuple[UUID, str]]()
-
-    def take(self, event: RecordedEvent, known: MovedConversation) -> bool:
-        """Record an event with the next batch; return False where it is there already, or erased in both."""
-        if event.version <= known.present:
-            self._must_be_under(event, known)
-            return False
-        if event.body is None:
-            if not known.is_erased:
-                raise _forgotten_meanwhile(event.conversation_id)
-            return False
-        actor_of = partial(self._actors.moved, known.tenant)
-        new = again(event)._replace(header=moved_header(event.header, actor_of))
-        if event.version == 1:
-            self._open(event, known)
-            new = new._replace(subjects=known.subjects)
-        for blob in new.blobs:
-            if isinstance(blob, Blob):
-                self._store(event, known, blob)
-        _, events = self._waiting.setdefault(event.conversation_id, (known, []))
-        events.append(new)
-        self._size += len(new.body)
-        if self._size >= _BATCH_BYTES:
-            self.flush()
-        return True
-
-    def flush(self) -> None:
-        """Record what waits, durably."""
-        appends = [
-            Append(known.tenant, id_, tuple(events), known.present)
-            for id_, (known, events) in self._waiting.items()
-        ]
-        verdicts = self._destination.append(appends) if appends else []
-        for append, verdict in zip(appends, verdicts, strict=True):
-            known, _ = self._waiting[append.conversation_id]
-            try:
-                known.present = done_of(append, verdict).last
-            except ConversationForgotten:
-                id_ = append.conversation_id
-                raise InvalidInput(
-                    f"the conversation {id_}{_keyed(known)} was forgotten in the new log, and goes on in the "
-                    "old one: forget it there too, and move again"
-                ) from None
-        self._waiting.clear()
-        self._size = 0
-
-    def _open(self, first: RecordedEvent, known: MovedConversation) -> None:
-        begun = first.event()
-        if not isinstance(begun, ConversationStarted):
-            return
-        id_ = first.conversation_id
-        if self._destination.open(known.tenant, begun.key, id_) != id_:
-            raise InvalidInput(
-                f"another conversation of the new log has the key of {id_}: move into a log that has "
-                "nothing of these conversations yet"
-            )
-
-    def _store(self, event: RecordedEvent, known: MovedConversation, blob: Blob) -> None:
-        """Store a document in the conversation, once a page."""
-        name = event.conversation_id, blob.sha256
-        if name in self._stored:
-            return
-        if not known.present:
-            self.flush()  # What comes before the first event would be under other keys.
-        chunks = bytes_among(self._source, known.owners, blob)
-        self._destination.put_blob(known.tenant, event.conversation_id, chunks)
-        self._stored.add(name)
-
-    def _must_be_under(self, first: RecordedEvent, known: MovedConversation) -> None:
-        """Raise InvalidInput where a conversation that is there already is of other subjects."""
-        if first.version > 1 or not known.subjects:
-            return
-        wanted = self._keys_of(first, known)
-        for begun in self._destination.stored.first_events((first.conversation_id,)):
-            if self._destination.readable(begun).body is None:
-                return  # It was erased there, with its subjects perhaps.
-            if wanted is None or key_name_in(begun.header) != wanted:
-                raise InvalidInput(
-                    f"the conversation {first.conversation_id} was moved before, and is of other "
-                    "subjects there: leave them out, or move into a new log"
-                )
-
-    def _keys_of(self, first: RecordedEvent, known: MovedConversation) -> str | None:
-        """Return the name of the keys that its subjects have; None where one has none. None is made."""
-        keys = self._destination.keys
-        if keys is None:
-            return None
-        subjects = subjects_of(known.tenant, first.conversation_id, known.subjects)
-        key_ids = [key_id for each in subjects if (key_id := keys.key_id_of(each)) is not None]
-        return key_name(key_ids) if len(key_ids) == len(subjects) else None
-
-
-def _forgotten_meanwhile(conversation_id: UUID) -> InvalidInput:
-    return InvalidInput(
-        f"the conversation {conversation_id} was forgotten in the old log after some of it was moved: "
-        "forget it in the new one too, and move again"
-    )
-
-
-def _keyed(known: MovedConversation) -> str:
-    return "" if known.key is None else f" {known.key!r}"
 
 
 def _not_all() -> InvalidInput:

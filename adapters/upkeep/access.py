@@ -129,7 +129,8 @@ class StoreAccess:
 
         From `since` on (else from 30 days before `until`) and before `until` (else until now), by
         `actor` (the name, or the keyed digest in hex), of a conversation (its key, or its id): who read it, and
-        whom a page or an export showed something of it. What programs read counts for no conversation. InvalidInput says which argument is wrong.
+        whom a page or an export showed something of it. What programs read counts for no conversation.
+        InvalidInput says which argument is wrong.
         """
         if limit < 1:
             raise InvalidInput("limit is at least 1")

@@ -141,7 +141,7 @@ def erasure_faults(
 def operators_faults(
     head: StoredHead, events: Iterable[RecordedEvent], digest: Digest
 ) -> Iterator[Fault]:
-    """Yield where a stream of operators is not that of a key, a hold, a retention class, a destroyed key, a move or what was read."""
+    """Yield where a stream of operators is none of those that there are: what its id says is not in it."""
     what = stream_kind(head.conversation_id)
     try:
         if is_hold(head.conversation_id):

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from psycopg.rows import TupleRow
 
+from onrecord.adapters.encryption.key_store import known_key, live_key, wrapped_key
 from onrecord.adapters.encryption.postgres.connections import (
     KeyConnections,
     KeyPlace,
@@ -19,7 +20,6 @@ from onrecord.domain.encryption.wrapped import (
     DestroyedKey,
     Generation,
     Rewrapping,
-    Wrapped,
     WrappedKey,
 )
 from onrecord.domain.log import Backend
@@ -67,21 +67,21 @@ class PostgresKeyStore:
 
     def find(self, subject: bytes) -> WrappedKey | None:
         """Return the key of a subject."""
-        return _live(self._connections.read("find", subject))
+        return live_key(_first(self._connections.read("find", subject)))
 
     def get(self, key_id: str) -> WrappedKey | DestroyedKey | None:
         """Return the key of an id, or when it was destroyed."""
-        return _known(self._connections.read("get", key_id))
+        return known_key(_first(self._connections.read("get", key_id)))
 
     def add(self, key: WrappedKey) -> WrappedKey:
         """Keep a key, unless its subject has one."""
         generation, data = key.wrapped
         [row] = self._write("add", key.key_id, key.subject, generation, data, key.created_at)
-        return _wrapped_key(row)
+        return wrapped_key(row)
 
     def destroy(self, key_id: str, at: int) -> DestroyedKey | None:
         """Destroy a key."""
-        known = _known(self._write("destroy", key_id, at))
+        known = known_key(_first(self._write("destroy", key_id, at)))
         return known if isinstance(known, DestroyedKey) else None
 
     def replace(self, rewrappings: Sequence[Rewrapping]) -> int:
@@ -99,7 +99,7 @@ class PostgresKeyStore:
     def under(self, generations: Sequence[str], limit: int) -> list[WrappedKey]:
         """Return keys that are wrapped under some generations."""
         rows = self._connections.read("under", list(generations), limit)
-        return [key for row in rows if (key := _live([row])) is not None]
+        return [key for row in rows if (key := live_key(row)) is not None]
 
     def generations(self) -> list[Generation]:
         """Return the generations that keys were ever wrapped under."""
@@ -125,19 +125,5 @@ class PostgresKeyStore:
         return self._connections.write(name, self._log_id, *parameters)
 
 
-def _known(rows: Sequence[TupleRow]) -> WrappedKey | DestroyedKey | None:
-    if not rows:
-        return None
-    [row] = rows
-    key_id, *_, destroyed_at = row
-    return _wrapped_key(row) if destroyed_at is None else DestroyedKey(key_id, destroyed_at)
-
-
-def _wrapped_key(row: TupleRow) -> WrappedKey:
-    key_id, subject, generation, data, created_at, _ = row
-    return WrappedKey(key_id, subject, Wrapped(generation, data), created_at)
-
-
-def _live(rows: Sequence[TupleRow]) -> WrappedKey | None:
-    known = _known(rows)
-    return known if isinstance(known, WrappedKey) else None
+def _first(rows: Sequence[TupleRow]) -> TupleRow | None:
+    return next(iter(rows), None)

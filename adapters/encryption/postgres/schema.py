@@ -47,8 +47,8 @@ def bring_up(
 ) -> None:
     """Return once the schema is the key store of a log, made if there is none and it may be made.
 
-    `log_place` is the database of the log, which is refused with InvalidInput, and so is a word of SQL. ForeignDatabase for any
-    other schema, SchemaNewer or SchemaUnreleased for another release's, CorruptRecord for the keys of
+    `log_place` is the database of the log, which is refused with InvalidInput, and so is a word of SQL as
+    a schema. ForeignDatabase for any other schema, SchemaNewer or SchemaUnreleased for another release's, CorruptRecord for the keys of
     another log, StorageUnavailable where there is none.
     """
     try:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.encryption.key_store import GenerationClosed
+from onrecord.adapters.encryption.key_store import GenerationClosed, known_key, live_key
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.queries import load_migrations
-from onrecord.adapters.storage.sqlite.connection import Connections, Row, Session
+from onrecord.adapters.storage.sqlite.connection import Connections, Session
 from onrecord.adapters.storage.sqlite.header import (
     KEYS_FILE,
     LOG_FILE,
@@ -31,7 +31,6 @@ from onrecord.domain.encryption.wrapped import (
     DestroyedKey,
     Generation,
     Rewrapping,
-    Wrapped,
     WrappedKey,
 )
 from onrecord.domain.errors import (
@@ -86,18 +85,18 @@ class SqliteKeyStore:
     def find(self, subject: bytes) -> WrappedKey | None:
         """Return the key of a subject."""
         with self._connections.borrowed() as session:
-            return _live(session.one("find", subject))
+            return live_key(session.one("find", subject))
 
     def get(self, key_id: str) -> WrappedKey | DestroyedKey | None:
         """Return the key of an id, or when it was destroyed."""
         with self._connections.borrowed() as session:
-            return _known(session.one("get", key_id))
+            return known_key(session.one("get", key_id))
 
     def add(self, key: WrappedKey) -> WrappedKey:
         """Keep a key, unless its subject has one."""
         generation, data = key.wrapped
         with self._writing() as session:
-            if (there := _live(session.one("find", key.subject))) is not None:
+            if (there := live_key(session.one("find", key.subject))) is not None:
                 return there
             _must_be_open(session, generation)
             session.run("insert_key", key.key_id, key.subject, generation, data, key.created_at)
@@ -108,7 +107,7 @@ class SqliteKeyStore:
         with self._writing() as session:
             session.run("destroy", at, key_id)
             session.run("mark_residue")
-            known = _known(session.one("get", key_id))
+            known = known_key(session.one("get", key_id))
         return known if isinstance(known, DestroyedKey) else None
 
     def replace(self, rewrappings: Sequence[Rewrapping]) -> int:
@@ -119,7 +118,7 @@ class SqliteKeyStore:
                 _must_be_open(session, generation)
             for key_id, old, new in rewrappings:
                 session.run("replace", *new, key_id, *old)
-                known = _known(session.one("get", key_id))
+                known = known_key(session.one("get", key_id))
                 replaced += isinstance(known, WrappedKey) and known.wrapped == new
             session.run("mark_residue")
         return replaced
@@ -128,7 +127,7 @@ class SqliteKeyStore:
         """Return keys that are wrapped under some generations."""
         with self._connections.borrowed() as session:
             rows = session.all("under", json.dumps(list(generations)), limit)
-        return [key for row in rows if (key := _live(row)) is not None]
+        return [key for row in rows if (key := live_key(row)) is not None]
 
     def generations(self) -> list[Generation]:
         """Return the generations that keys were ever wrapped under."""
@@ -243,17 +242,3 @@ def _must_be_open(session: Session, generation: str) -> None:
     session.run("know_generation", generation)
     if session.one("is_closed", generation) != (0,):
         raise GenerationClosed
-
-
-def _known(row: Row | None) -> WrappedKey | DestroyedKey | None:
-    if row is None:
-        return None
-    key_id, subject, generation, data, created_at, destroyed_at = row
-    if destroyed_at is not None:
-        return DestroyedKey(key_id, destroyed_at)
-    return WrappedKey(key_id, subject, Wrapped(generation, data), created_at)
-
-
-def _live(row: Row | None) -> WrappedKey | None:
-    known = _known(row)
-    return known if isinstance(known, WrappedKey) else None

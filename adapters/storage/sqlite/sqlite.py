@@ -273,9 +273,8 @@ class Sqlite:
     @releasing
     def mark_encrypted(self) -> bool:
         """Mark the log as encrypted, unless its conversations are in clear; return whether it is."""
-        if (
-            self.is_encrypted()
-        ):  # Nobody takes it back, so that each program that opens the log needs no turn.
+        # Nobody takes it back, so that a program that opens the log needs no turn.
+        if self.is_encrypted():
             return True
         with self.file.writing() as session:
             if is_said_in_clear(session):
