@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
@@ -63,15 +63,7 @@ USUAL: Final = Scale(
     seconds=2,
     starts=5,
 )
-FULL: Final = Scale(
-    (100, 5_000, 100_000),
-    (100, 500, 2_000),
-    1_000_000,
-    Pace(40, 20),
-    callers=(16, 64),
-    seconds=5,
-    starts=10,
-)
+FULL: Final = replace(USUAL, pace=Pace(40, 20), seconds=5, starts=10)
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,8 @@ import onrecord
 from onrecord.adapters.seals import checkpoints
 from onrecord.adapters.seals.places import Folder
 from onrecord.adapters.seals.sealing import Sealer
-from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.verified import Verified
-from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from onrecord.domain.seals.notes import PrivateKey
 
 _OLDER_LAST = "it was put back, or a program died while it sealed"
@@ -83,17 +81,6 @@ class Disk:
                 self._copy_flushed(number, into / name)
             else:
                 (into / name).write_bytes(self._bytes.get(number, b""))
-
-
-@pytest.fixture
-def store() -> Iterator[onrecord.Store]:
-    with onrecord.connect("memory://") as store:
-        yield store
-
-
-@pytest.fixture
-def key(store: onrecord.Store) -> PrivateKey:
-    return new_key(key_name_of(log_id_of(backend_of(store).digest)))
 
 
 @pytest.fixture

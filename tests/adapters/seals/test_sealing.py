@@ -1,7 +1,6 @@
 """A shard is sealed in steps, and each checkpoint goes on from the one before."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import body_digest, leaf, recorded_header
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
+from onrecord.domain.seals.checkpoint import log_id_of
 from onrecord.domain.seals.merkle import (
     consistency_proof,
     inclusion_proof,
@@ -25,17 +24,6 @@ from onrecord.domain.seals.merkle import (
 from onrecord.domain.seals.notes import PrivateKey
 from onrecord.domain.seals.tiles import subtrees_in
 from tests.adapters.seals.kept_checkpoints import checkpoints_at
-
-
-@pytest.fixture
-def store() -> Iterator[onrecord.Store]:
-    with onrecord.connect("memory://") as store:
-        yield store
-
-
-@pytest.fixture
-def key(store: onrecord.Store) -> PrivateKey:
-    return new_key(key_name_of(log_id_of(backend_of(store).digest)))
 
 
 def say(store: onrecord.Store, count: int) -> None:
