@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.server import Address, serve
+from onrecord.adapters.page.table import PAGE_ROUTES
 from onrecord.adapters.proxy.call import Unrecorded
 from onrecord.adapters.proxy.proxy import Proxy
 from onrecord.adapters.proxy.signing import Signer
@@ -64,12 +65,13 @@ class Proxying:
 
 
 def gateway_app(service: Service, proxying: Proxying | None = None) -> ASGIApp:
-    """Return the application that has all routes, and the recording proxy beside them."""
+    """Return the application that has all routes, the page, and the recording proxy beside them."""
     chosen = proxying or Proxying()
     proxy = Proxy(
         ProxyDoor(service), chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer
     )
-    return application(service, ROUTES, {PATH: proxy}, closes=proxy.close)
+    routes = (*ROUTES, *PAGE_ROUTES)
+    return application(service, routes, {PATH: proxy}, closes=proxy.close)
 
 
 def serve_store(

@@ -182,7 +182,7 @@ async def _answer(service: Service, route: Route[Any, Any], request: Request) ->
     try:
         response = await _answered(service, route, request)
     except Exception as error:  # noqa: BLE001 - each error is a problem that is told
-        response = response_of(problem_of(error), request.url.path)
+        response = route.problem(problem_of(error), request.url.path)
     service.metrics.count(route.name, response.status_code, time.monotonic() - began)
     return response
 

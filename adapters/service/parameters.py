@@ -26,6 +26,7 @@ ExpectedVersion = Annotated[int, Field(ge=0, le=2**63 - 1)]
 MessageId = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 CallId = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 _Name = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,63}$")]
+_File = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,63}[.][a-z]{2,4}$")]
 
 PATH_PARAMETERS: Final[dict[str, PathParameter]] = {
     "key": PathParameter(
@@ -35,6 +36,7 @@ PATH_PARAMETERS: Final[dict[str, PathParameter]] = {
     "version": PathParameter(TypeAdapter(Version), "The version of an event, from 1."),
     "api": PathParameter(TypeAdapter(_Name), f"The name of an API: {', '.join(names())}."),
     "sha256": PathParameter(TypeAdapter(Digest), "The SHA-256 of a document, in hex digits."),
+    "file": PathParameter(TypeAdapter(_File), "The name of a file of the page."),
     "conversation_id": PathParameter(TypeAdapter(UUID), "The id of a conversation."),
     "problem": PathParameter(TypeAdapter(_Name), "The last part of a problem's type."),
 }

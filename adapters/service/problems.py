@@ -81,15 +81,23 @@ def response_of(problem: Problem, instance: str) -> Response:
     body: dict[str, Any] = {"type": TYPES + kind.name, "title": kind.title, "status": kind.status}
     if problem.detail:
         body["detail"] = problem.detail
-    headers = {"cache-control": "no-store"}
+    body |= {"instance": instance, **problem.members}
+    return Response(
+        jsontext.write(body),
+        kind.status,
+        headers_of(problem),
+        media_type="application/problem+json",
+    )
+
+
+def headers_of(problem: Problem) -> dict[str, str]:
+    """Return the headers of an answer that tells of a problem."""
+    kind, headers = problem.type, {"cache-control": "no-store"}
     if kind.retry_after is not None:
         headers["retry-after"] = str(kind.retry_after)
     if kind is UNAUTHENTICATED:
         headers["www-authenticate"] = 'Bearer realm="onrecord"'
-    body |= {"instance": instance, **problem.members}
-    return Response(
-        jsontext.write(body), kind.status, headers, media_type="application/problem+json"
-    )
+    return headers
 
 
 def _type_of(error: errors.OnrecordError) -> ProblemType | None:

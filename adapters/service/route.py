@@ -18,6 +18,7 @@ from onrecord.adapters.service.access import Access, Role
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.model import Empty, json_bytes
+from onrecord.adapters.service.problems import Problem, response_of
 from onrecord.adapters.service.quotas import Share
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
@@ -32,6 +33,7 @@ MediaType = Literal[
     "application/jsonl",
     "application/octet-stream",
     "text/event-stream",
+    "text/html",
     "text/plain",
 ]
 
@@ -72,7 +74,8 @@ class Route(Generic[QueryT, BodyT]):
     bytes, which the function reads within limits of its own. `is_tail` says that the answer waits for
     what follows: it counts as a tail, and not as a request. `is_long` says that the
     answer takes as long as the log is large. `statuses` are those that it may answer
-    beside `status` and those that any route may.
+    beside `status` and those that any route may. `problem` makes the answer that tells of a problem at
+    a path.
     """
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
@@ -90,6 +93,7 @@ class Route(Generic[QueryT, BodyT]):
     is_long: bool = False
     status: int = 200
     statuses: tuple[int, ...] = ()
+    problem: Callable[[Problem, str], Response] = response_of
 
     @property
     def is_followed(self) -> bool:

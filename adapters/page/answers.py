@@ -1,0 +1,68 @@
+"""Answers of the page: a template laid out with values, under headers that let nothing foreign in."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import Response
+
+from onrecord.adapters.page.words import FILTERS
+from onrecord.adapters.service.problems import Problem, headers_of
+from onrecord.adapters.service.route import Call, etag, is_known, not_modified
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none';"
+    " require-trusted-types-for 'script'; trusted-types onrecord"
+)
+
+HEADERS: Final = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, no-cache",
+}
+"""What a conversation says is anybody's: the browser runs and loads nothing but the page's own files."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
+    """Return a template laid out with values, or say that the client has it already."""
+    body = _laid_out(template, values)
+    tag = etag(sha256(body).hexdigest()[:32])
+    if is_known(call.request, tag):
+        return not_modified(tag)
+    return Response(body, 200, {**HEADERS, "etag": tag}, media_type="text/html")
+
+
+def problem_page(problem: Problem, instance: str) -> Response:
+    """Return the page that tells of a problem which came up at a path."""
+    body = _laid_out("problem.html", {"problem": problem, "instance": instance})
+    headers = {**HEADERS, **headers_of(problem)}
+    return Response(body, problem.type.status, headers, media_type="text/html")
+
+
+def _laid_out(template: str, values: dict[str, Any]) -> bytes:
+    # Half a surrogate pair has no UTF-8; `visible` shows it as its escape, attributes hold none.
+    return _environment().get_template(template).render(values).encode(errors="replace")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(FILTERS)
+    return environment

@@ -1,0 +1,32 @@
+"""Routes of the page are those of the service that answer in HTML, problems too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from onrecord.adapters.page.answers import problem_page
+from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.route import Call, Route
+
+
+def paged(
+    path: str,
+    name: str,
+    summary: str,
+    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
+    query: type[BaseModel] = Empty,
+) -> Route[Any, Any]:
+    """Return a route that is asked by GET with a key to read, and answers in HTML."""
+    return Route(
+        *("GET", path, name, summary),
+        role="read",
+        query=query,
+        body=Empty,
+        answers=answers,
+        media_type="text/html",
+        problem=problem_page,
+    )

@@ -1,0 +1,76 @@
+// Loads fragments of the page from this service, and puts them in by the one Trusted Types policy.
+
+const policy = window.trustedTypes
+  ? window.trustedTypes.createPolicy("onrecord", { createHTML: (html) => html })
+  : { createHTML: (html) => html };
+
+/** Return the fragment at a path of this origin; an error's page has its own `main`. */
+export async function fragmentAt(path, signal) {
+  const url = new URL(path, location.href);
+  if (url.origin !== location.origin) throw new Error("a fragment is of this origin");
+  const answer = await fetch(url, { headers: { accept: "text/html" }, signal });
+  const parsed = new DOMParser().parseFromString(
+    policy.createHTML(await answer.text()),
+    "text/html",
+  );
+  const content = document.createDocumentFragment();
+  content.append(...(answer.ok ? parsed.body : parsed.querySelector("main")).childNodes);
+  return content;
+}
+
+/** Put the fragment at a path in place of what an element has. */
+export async function fill(element, path, signal) {
+  element.setAttribute("aria-busy", "true");
+  try {
+    element.replaceChildren(await fragmentAt(path, signal));
+    element.dispatchEvent(new CustomEvent("filled", { bubbles: true }));
+  } catch (error) {
+    if (error.name !== "AbortError") element.textContent = "This could not be loaded.";
+  } finally {
+    element.removeAttribute("aria-busy");
+  }
+}
+
+/** Put the fragment that a link names in place of the element that holds the link. */
+async function more(link) {
+  const place = link.closest("[data-place]") ?? link;
+  if (place.getAttribute("aria-busy") === "true") return;
+  place.setAttribute("aria-busy", "true");
+  try {
+    const above = document.body.scrollHeight - window.scrollY;
+    const isBefore = link.hasAttribute("data-before");
+    place.replaceWith(await fragmentAt(link.dataset.more));
+    if (isBefore) window.scrollTo(0, document.body.scrollHeight - above);
+  } catch {
+    place.removeAttribute("aria-busy");
+    location.assign(link.href);
+  }
+}
+
+// `<a data-more="path of a fragment">` puts more in its place; `<a data-into="#id">` fills another.
+document.addEventListener("click", (event) => {
+  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey) return;
+  const link = event.target.closest("a[data-more], a[data-into]");
+  if (link === null) return;
+  const target = link.dataset.into && document.querySelector(link.dataset.into);
+  if (!link.dataset.more && !target) return;
+  event.preventDefault();
+  if (link.dataset.more) more(link);
+  else fill(target, link.href);
+});
+
+// `<form data-into="#id">` fills an element with the answer to what it asks.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const target = form.dataset.into && document.querySelector(form.dataset.into);
+  if (!target) return;
+  event.preventDefault();
+  const url = new URL(form.action);
+  url.search = new URLSearchParams(new FormData(form)).toString();
+  fill(target, url.href);
+});
+
+// `<section data-fragment="path">` is filled once the page is there.
+for (const element of document.querySelectorAll("[data-fragment]")) {
+  fill(element, element.dataset.fragment);
+}

@@ -1,0 +1,74 @@
+"""Filters of the templates: what a conversation says becomes text that steers nothing; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+from urllib.parse import quote
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from onrecord.adapters.terminal.output import escaped_lines, moment
+
+_LONGEST_MARKDOWN: Final = 50_000
+"""Longer texts are shown as they are: to lay them out takes too long."""
+
+_TAGS: Final = frozenset(
+    {
+        *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s"),
+        *("ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6", "a"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+)
+_ATTRIBUTES: Final = {"a": {"href", "title"}, "ol": {"start"}}
+_SCHEMES: Final = frozenset({"https", "http", "mailto"})
+_TAB: Final = "\\t"
+
+
+def visible(text: object) -> str:
+    """Return a text with each character that steers, such as a bidi override, as its escape."""
+    return escaped_lines(str(text)).replace(_TAB, "\t")
+
+
+def markdown(text: str) -> Markup:
+    """Return the markup of a text in Markdown: no HTML of its own, no pictures, only plain links."""
+    readable = visible(text)
+    if len(readable) > _LONGEST_MARKDOWN:
+        return Markup('<p class="plain">{}</p>').format(readable)
+    return Markup(
+        nh3.clean(
+            _markdown_it().render(readable),
+            tags=set(_TAGS),
+            attributes={name: set(each) for name, each in _ATTRIBUTES.items()},
+            url_schemes=set(_SCHEMES),
+            link_rel="noopener noreferrer nofollow",
+        )
+    )
+
+
+def indented(value: Any) -> str:
+    """Return a value as indented JSON, each character that steers as its escape."""
+    return visible(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def segment(text: str) -> str:
+    """Return a text as one segment of a path."""
+    return quote(text, safe="")
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "visible": visible,
+    "moment": moment,
+    "markdown": markdown,
+    "indented": indented,
+    "segment": segment,
+}
+
+
+@cache
+def _markdown_it() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -1,0 +1,62 @@
+"""The page as the browser asks for it: its headers, its files, its problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from onrecord.adapters.page.static_files import files
+from tests.adapters.service.keys import Keys
+from tests.adapters.service.served import Served, served
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Served]:
+    with served() as answering:
+        answering.ask("POST", "/v1/conversations/support%2F1/prompts", {"text": "Hello"})
+        yield answering
+
+
+def test_nothing_runs_on_a_page_but_its_own_files(page: Served) -> None:
+    answer = page.ask("GET", "/")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    policy = answer.headers["content-security-policy"].split("; ")
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} <= set(policy)
+    assert "require-trusted-types-for 'script'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert answer.headers["cache-control"] == "private, no-cache"
+    text = answer.data.decode()
+    assert 'href="/c/support%2F1"' in text
+    assert "style=" not in text
+    assert "onclick=" not in text
+    assert text.count("<script") == text.count('<script type="module" src="/page/static/')
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(page: Served) -> None:
+    tag = page.ask("GET", "/").headers["etag"]
+    assert page.ask("GET", "/", headers={"if-none-match": tag}).status == 304
+
+
+def test_the_files_of_the_page_are_those_that_are_there_and_no_others(page: Served) -> None:
+    for name, file in files().items():
+        answer = page.ask("GET", f"/page/static/{name}")
+        assert (answer.status, answer.data) == (200, file.data)
+        assert answer.headers["content-type"].startswith(file.media_type)
+    for name in ("other.css", "..%2Fanswers.py", "answers.py"):
+        assert page.ask("GET", f"/page/static/{name}").status in (404, 422)
+
+
+def test_a_problem_on_the_page_is_told_in_html() -> None:
+    with served(keyring=Keys()) as keyed:
+        answer = keyed.ask("GET", "/")
+        assert (answer.status, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
+        assert "A key is needed, or is not good." in answer.data.decode()
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert keyed.ask("GET", "/", key="reader").status == 200
+        wrong = keyed.ask("GET", "/?limit=%3Cscript%3E", key="reader")
+        assert (wrong.status, wrong.headers["cache-control"]) == (422, "no-store")
+        assert "<script>" not in wrong.data.decode()
