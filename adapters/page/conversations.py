@@ -1,9 +1,11 @@
-"""The list of conversations, the one that moved last first."""
+"""The list of conversations, the one that moved last first, or of the events that say something."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
+from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.page.answers import shown
@@ -13,13 +15,51 @@ from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.view_queries import OverviewQuery
 
 
-async def conversations(call: Call[OverviewQuery, Empty]) -> Response:
-    """Return the page that lists conversations."""
-    members = {name: getattr(call.query, name) for name in OverviewQuery.model_fields}
-    page = await call.store.views.conversations(**members)
-    return shown(call, "conversations.html", page=page, entries=tuple(page))
+class ListQuery(OverviewQuery):
+    """Which conversations, or which words; what a form leaves empty is not asked."""
+
+    text: Annotated[str, Field(max_length=2000)] | None = None
+    """The words of the events to list."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _without_blanks(cls, value: object) -> object:
+        return None if value == "" else value
+
+
+async def conversations(call: Call[ListQuery, Empty]) -> Response:
+    """Return the page that lists conversations; where words are asked for, the events that say them."""
+    query, views = call.query, call.store.views
+    if query.text is not None:
+        found = await views.search(query.text, limit=query.limit, after=query.after)
+        return _listed(call, page=found, hits=found.entries)
+    members = {name: getattr(query, name) for name in OverviewQuery.model_fields}
+    return _listed(call, page=await views.conversations(**members), hits=None)
+
+
+def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
+    filters = call.query.model_dump(mode="json", exclude_none=True, exclude={"after"})
+    asked = call.query.model_dump(mode="json", exclude_defaults=True, exclude={"after", "limit"})
+    after = values["page"].after
+    following = None if after is None else urlencode({**_spelled(filters), "after": after})
+    return shown(
+        call,
+        "conversations.html",
+        filters=call.query,
+        is_filtered=bool(asked),
+        next=following,
+        **values,
+    )
+
+
+def _spelled(filters: dict[str, Any]) -> dict[str, Any]:
+    """Return filters as a query has them."""
+    words = {True: "true", False: "false"}
+    return {
+        name: words[value] if isinstance(value, bool) else value for name, value in filters.items()
+    }
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/", "pageConversations", "List conversations.", conversations, OverviewQuery),
+    paged("/", "pageConversations", "List conversations.", conversations, ListQuery),
 )

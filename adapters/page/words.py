@@ -12,7 +12,8 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from onrecord.adapters.terminal.output import escaped_lines, moment
+from onrecord.adapters.terminal.output import escaped_lines, moment, size
+from onrecord.domain.errors import counted
 
 _LONGEST_MARKDOWN: Final = 50_000
 """Longer texts are shown as they are: to lay them out takes too long."""
@@ -63,6 +64,8 @@ def segment(text: str) -> str:
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "visible": visible,
     "moment": moment,
+    "size": size,
+    "counted": counted,
     "markdown": markdown,
     "indented": indented,
     "segment": segment,

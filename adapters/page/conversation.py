@@ -1,0 +1,144 @@
+"""The page of a conversation: its events in stretches around one of them, and what belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+from starlette.responses import Response
+
+from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.events import ShownEvent, Summary, may_hold_documents, shown_events
+from onrecord.adapters.page.routes import paged
+from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.parameters import Version
+from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.service.routes.conversations import At
+from onrecord.adapters.storage.http.problem_types import INVALID
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.listing import Listed
+from onrecord.adapters.terminal.actors import ShownActors
+from onrecord.adapters.terminal.output import Named, named
+from onrecord.adapters.terminal.timeline_listing import HistoryChanges, changes_at
+from onrecord.projections.history.timeline import Timeline
+
+STRETCH: Final = 200
+"""The most events that are shown at once."""
+
+_BEFORE: Final = 200
+"""So many events before a stretch are read, for its results to find their calls."""
+
+
+class Stretch(Model):
+    """Which stretch of events: those before a version, or those after one."""
+
+    before: Version | None = None
+    """The version that they come before."""
+
+    after: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
+    """The version that they come after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A stretch of events, and whether there are others on its two sides."""
+
+    events: tuple[ShownEvent, ...]
+    first: int
+    last: int
+    has_earlier: bool
+    has_later: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """A conversation: where it stands, what goes on from it, and a stretch of its events."""
+
+    named: Named
+    at: int
+    rows: Rows
+    forks: tuple[Listed, ...]
+
+
+async def conversation(call: Call[At, Empty]) -> Response:
+    """Return the page of a conversation, around the version that is asked for, else its end."""
+    store = store_of(call.store)
+    page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query.at))
+    return shown(call, "conversation.html", page=page, **_places(page.named, page.rows))
+
+
+async def rows(call: Call[Stretch, Empty]) -> Response:
+    """Return the fragment of a stretch of events."""
+    store, asked = store_of(call.store), call.query
+    if (asked.before is None) == (asked.after is None):
+        raise Problem(INVALID, "name the version before, or the version after, and not both")
+    which, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
+    return shown(call, "_rows.html", **_places(which, stretch))
+
+
+def _places(which: Named, stretch: Rows) -> Mapping[str, Any]:
+    return {"name": str(which), "key": which.key, "stretch": stretch}
+
+
+def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
+    which = named(store, name)
+    version = which.version_at(at)
+    last = min(which.head.version, version if at is None else version + STRETCH // 2)
+    last = max(last, min(which.head.version, STRETCH))
+    forks = tuple(store.forks(which.conversation_id))
+    return ShownConversation(
+        named=which,
+        at=version,
+        rows=_rows(store, which, max(0, last - STRETCH), last),
+        forks=forks,
+    )
+
+
+def _stretch(store: Store, name: str, asked: Stretch) -> tuple[Named, Rows]:
+    which = named(store, name)
+    head = which.head.version
+    if asked.before is not None:
+        last = min(asked.before - 1, head)
+        return which, _rows(store, which, max(0, last - STRETCH), last)
+    after = min(asked.after or 0, head)
+    return which, _rows(store, which, after, min(after + STRETCH, head))
+
+
+def _rows(store: Store, which: Named, after: int, last: int) -> Rows:
+    """Return the events with after < version <= last."""
+    backend, conversation_id = backend_of(store), which.conversation_id
+    changes = changes_at(backend, conversation_id, which.head.version)
+    actors = ShownActors(backend, store.tenant)
+    fold = Timeline(side_lines=True, standing=changes.losses)
+    read = backend.read(conversation_id, after=max(0, after - _BEFORE), until=last)
+    recorded = list(actors.noted(read))
+    listed = [actors.named(row) for event in recorded for row in fold.rows(event)]
+    has_documents = may_hold_documents(row for row in listed if row.version > after)
+    held = store.get(conversation_id).documents() if has_documents and which.key else ()
+    events = shown_events(
+        recorded,
+        listed,
+        after=after,
+        redacted={event.version for event in recorded if event.version in changes.redacted},
+        documents=(each for each in held if each.conversation_id == conversation_id),
+        summary=_summary(changes),
+    )
+    return Rows(events, after + 1, last, has_earlier=after > 0, has_later=last < which.head.version)
+
+
+def _summary(changes: HistoryChanges) -> Summary | None:
+    compaction = changes.compaction
+    if compaction is None:
+        return None
+    return Summary(compaction.recorded.version, compaction.event.until)
+
+
+ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    paged("/c/{key}", "pageConversation", "Show a conversation.", conversation, At),
+    paged("/c/{key}/rows", "pageRows", "Show a stretch of its events.", rows, Stretch),
+)
