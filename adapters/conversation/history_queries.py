@@ -223,7 +223,7 @@ def diff_of(
     options = options_given(matrix, api=api, window=window)
     head = stream.head()
     versions = (version_asked(head, version_given(a)), version_asked(head, version_given(b)))
-    before, after = (_content(stream, version, head, options) for version in versions)
+    before, after = (_content(stream, version, head, options)[1] for version in versions)
 
     def event_at(place: Place) -> RecordedEvent:
         of, version = place
@@ -235,7 +235,19 @@ def diff_of(
     return compare(options.api, before, after, event_at)
 
 
-def _content(stream: Stream, version: int, head: Head, options: Options) -> RequestContent:
+def request_content(
+    conversation: Conversation, at: int | None, api: str, window: Window | MessageWindow | None
+) -> tuple[Request, RequestContent]:
+    """Return the request at a version, without its secrets, and what it is made of."""
+    stream, matrix = stream_of(conversation), tenancy_of(conversation).matrix
+    options = options_given(matrix, api=api, window=window)
+    head = stream.head()
+    return _content(stream, version_asked(head, at), head, options)
+
+
+def _content(
+    stream: Stream, version: int, head: Head, options: Options
+) -> tuple[Request, RequestContent]:
     backend, segments = stream.backend, stream.lineage(version, head)
     read = turn_events(backend, segments, exchanges_of(options.window))
     folded = read.history(options.missing)
@@ -249,7 +261,7 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
         request = request_from(backend, segments, folded, options, read.blobs)
     except NothingToSend as exc:
         raise NothingToSend(f"version {version}: {exc}") from None
-    return RequestContent(
+    return request, RequestContent(
         version=version,
         conversation=stream.conversation_id,
         history=without_own(in_window(folded, options.window), options.api),

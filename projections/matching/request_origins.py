@@ -1,0 +1,168 @@
+"""Which event each piece of a request came from, found again from what both say.
+
+A renderer keeps no such thing. So pieces are matched with the blocks of the history: by the texts
+that they share, by the ids of calls, and else by their order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.responses import Place
+from onrecord.projections.matching.message_pieces import (
+    Piece,
+    PieceKind,
+    id_of,
+    kind_of,
+    texts_in,
+    tokens_of,
+)
+
+_LONGEST_WEIGHT: Final = 64
+_OF_ITS_KIND: Final = 8
+_SHORTEST_PART: Final = 12
+"""A text of fewer characters is in many others by chance."""
+
+_NEAR: Final = 64
+"""So many blocks ahead may be part of a text that joins some."""
+
+_PAIRED: Final = frozenset[PieceKind]({"call", "result"})
+"""Kinds that match nothing else."""
+
+_IN_ORDER: Final = frozenset[PieceKind]({"call", "result", "reasoning", "document"})
+"""Kinds of which the next one matches where nothing else tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A piece of a request, and the places of the events that it came from.
+
+    None where a rule put it there, such as a word between two messages.
+    """
+
+    piece: Piece
+    places: tuple[Place, ...]
+
+
+def origins(pieces: Iterable[Piece], history: History) -> tuple[Origin, ...]:
+    """Return each piece of a request with the events of the history that it came from."""
+    search = _Search(tuple(chain.from_iterable(turn.blocks for turn in history.turns)))
+    return tuple(Origin(piece, search.places(piece)) for piece in pieces)
+
+
+class _Search:
+    """The blocks of a history, those that were found, and how far the search is."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = blocks
+        self._kinds = [_kind(block) for block in blocks]
+        self._by_token: dict[str, list[int]] = defaultdict(list)
+        for number, block in enumerate(blocks):
+            for token in tokens_of(block.plain):
+                self._by_token[token].append(number)
+        self._calls: dict[str, int | None] = {}
+        self._found: set[int] = set()
+        self._next = 0
+
+    def places(self, piece: Piece) -> tuple[Place, ...]:
+        """Return where the events are that a piece came from."""
+        number = self._answering(piece)
+        if number is None:
+            number = self._saying(piece)
+        if number is None:
+            number = self._following(piece)
+        if number is None:
+            return tuple(dict.fromkeys(self._blocks[each].place for each in self._parts(piece)))
+        self._take(number)
+        if piece.kind == "call" and (call_id := id_of(piece.value)) is not None:
+            self._calls[call_id] = self._blocks[number].call
+        joined = (number, *self._parts(piece)) if piece.kind == "text" else (number,)
+        return tuple(dict.fromkeys(self._blocks[each].place for each in joined))
+
+    def _answering(self, piece: Piece) -> int | None:
+        """Return the result of the call whose id a result bears."""
+        call = self._calls.get(id_of(piece.value) or "") if piece.kind == "result" else None
+        if call is None:
+            return None
+        results = (
+            number
+            for number, block in enumerate(self._blocks)
+            if block.call == call and self._kinds[number] == "result"
+        )
+        return next(results, None)
+
+    def _saying(self, piece: Piece) -> int | None:
+        """Return the block that shares most with a piece; of several alike the next one."""
+        weights: dict[int, int] = defaultdict(int)
+        for token in tokens_of(piece.value):
+            for number in self._by_token.get(token, ()):
+                if self._may_be(piece, number):
+                    weights[number] += min(len(token), _LONGEST_WEIGHT)
+        if not weights:
+            return None
+        return max(weights, key=lambda number: (self._weight(piece, number, weights), -number))
+
+    def _weight(self, piece: Piece, number: int, weights: dict[int, int]) -> tuple[int, bool, bool]:
+        same = _OF_ITS_KIND if self._kinds[number] == piece.kind else 0
+        return weights[number] + same, number not in self._found, number >= self._next
+
+    def _following(self, piece: Piece) -> int | None:
+        """Return the next block of a piece's kind."""
+        if piece.kind not in _IN_ORDER:
+            return None
+        rest = range(self._next, len(self._blocks))
+        following = (number for number in rest if self._kinds[number] == piece.kind)
+        return next((number for number in following if number not in self._found), None)
+
+    def _parts(self, piece: Piece) -> list[int]:
+        """Return the blocks near by whose texts a text joins."""
+        said = "\n".join(texts_in(piece.value))
+        near = range(self._next, min(self._next + _NEAR, len(self._blocks)))
+        parts = [
+            number for number in near if number not in self._found and self._is_in(number, said)
+        ]
+        for number in parts:
+            self._take(number)
+        return parts
+
+    def _is_in(self, number: int, said: str) -> bool:
+        longest = max(texts_in(self._blocks[number].plain), key=len, default="")
+        return len(longest) >= _SHORTEST_PART and longest in said
+
+    def _may_be(self, piece: Piece, number: int) -> bool:
+        kind = self._kinds[number]
+        if piece.kind in _PAIRED:
+            return kind == piece.kind
+        return kind not in _PAIRED or piece.kind == "text"
+
+    def _take(self, number: int) -> None:
+        self._found.add(number)
+        self._next = max(self._next, number + 1)
+
+
+def _kind(block: Block) -> PieceKind:
+    match block.mark:
+        case "call" | "unawaited":
+            return "call"
+        case "result" | "missing" | "late":
+            return "result"
+        case "document":
+            return "document"
+        case _:
+            pass
+    plain = block.plain
+    if plain["kind"] == "native":
+        return kind_of(plain["value"])
+    kinds: dict[str, PieceKind] = {
+        "text": "text",
+        "document": "document",
+        "reasoning": "reasoning",
+        "tool_call": "call",
+        "tool_result": "result",
+    }
+    return kinds.get(plain["kind"], "server tool")
