@@ -76,13 +76,18 @@ class _Search:
             number = self._saying(piece)
         if number is None:
             number = self._following(piece)
-        if number is None:
-            return tuple(dict.fromkeys(self._blocks[each].place for each in self._parts(piece)))
-        self._take(number)
-        if piece.kind == "call" and (call_id := id_of(piece.value)) is not None:
-            self._calls[call_id] = self._blocks[number].call
-        joined = (number, *self._parts(piece)) if piece.kind == "text" else (number,)
+        if number is not None:
+            self._take(number)
+            self._name(piece, number)
+        parts = self._parts(piece, number) if piece.kind == "text" else ()
+        joined = parts if number is None else (number, *parts)
         return tuple(dict.fromkeys(self._blocks[each].place for each in joined))
+
+    def _name(self, piece: Piece, number: int) -> None:
+        """Keep under which id a call goes, for its result."""
+        call_id = id_of(piece.value) if piece.kind == "call" else None
+        if call_id is not None:
+            self._calls[call_id] = self._blocks[number].call
 
     def _answering(self, piece: Piece) -> int | None:
         """Return the result of the call whose id a result bears."""
@@ -119,20 +124,23 @@ class _Search:
         following = (number for number in rest if self._kinds[number] == piece.kind)
         return next((number for number in following if number not in self._found), None)
 
-    def _parts(self, piece: Piece) -> list[int]:
-        """Return the blocks near by whose texts a text joins."""
-        said = "\n".join(texts_in(piece.value))
-        near = range(self._next, min(self._next + _NEAR, len(self._blocks)))
-        parts = [
-            number for number in near if number not in self._found and self._is_in(number, said)
-        ]
+    def _parts(self, piece: Piece, first: int | None) -> tuple[int, ...]:
+        """Return the blocks near by whose texts a text joins, beside those of its first one."""
+        rest = "\n".join(texts_in(piece.value))
+        if first is not None:
+            rest = rest.replace(self._longest(first), "", 1)
+        parts: list[int] = []
+        for number in range(self._next, min(self._next + _NEAR, len(self._blocks))):
+            said = self._longest(number)
+            if len(said) >= _SHORTEST_PART and number not in self._found and said in rest:
+                rest = rest.replace(said, "", 1)
+                parts.append(number)
         for number in parts:
             self._take(number)
-        return parts
+        return tuple(parts)
 
-    def _is_in(self, number: int, said: str) -> bool:
-        longest = max(texts_in(self._blocks[number].plain), key=len, default="")
-        return len(longest) >= _SHORTEST_PART and longest in said
+    def _longest(self, number: int) -> str:
+        return max(texts_in(self._blocks[number].plain), key=len, default="")
 
     def _may_be(self, piece: Piece, number: int) -> bool:
         kind = self._kinds[number]
