@@ -1,0 +1,68 @@
+"""Sessions: which browser was let in by which key, kept in the memory of the process."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from onrecord.adapters.caches.newest import Newest
+
+IDLE_SECONDS: Final = 3_600.0
+"""A session ends when nothing was asked in it for so long."""
+
+LONGEST_SECONDS: Final = 12 * 3_600.0
+"""A session ends so long after it began, in any case."""
+
+MOST: Final = 4_096
+"""How many sessions there are at most; the one that was not used for longest goes first."""
+
+MOST_OF_KEY: Final = 64
+"""How many sessions of one key there are at most, so that nobody signs all others out."""
+
+_ID_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The key that a session began with, when it began, and when it was used last, in seconds."""
+
+    token: str = field(repr=False)
+    began: float
+    used: float
+
+
+class Sessions:
+    """The sessions of a process, by ids of 256 random bits. For one thread: that of the event loop."""
+
+    def __init__(self, elapsed: Callable[[], float] = time.monotonic, *, most: int = MOST) -> None:
+        """Have no session yet; `elapsed` is a clock in seconds."""
+        self._elapsed = elapsed
+        self._sessions: Newest[str, Session] = Newest(most)
+
+    def begin(self, token: str) -> str:
+        """Return the id of a new session that has what a key gives."""
+        of_key = [id_ for id_, each in self._sessions.items() if each.token == token]
+        if len(of_key) >= MOST_OF_KEY:
+            self.end(of_key[0])
+        id_, now = secrets.token_urlsafe(_ID_BYTES), self._elapsed()
+        self._sessions[id_] = Session(token, began=now, used=now)
+        return id_
+
+    def token(self, id_: str) -> str | None:
+        """Return the key of a session, which is used by that; None where there is none, or it is over."""
+        session = self._sessions.get(id_)
+        if session is None:
+            return None
+        now = self._elapsed()
+        if now - session.used >= IDLE_SECONDS or now - session.began >= LONGEST_SECONDS:
+            self.end(id_)
+            return None
+        self._sessions[id_] = replace(session, used=now)
+        return session.token
+
+    def end(self, id_: str) -> None:
+        """End a session, if there is one."""
+        self._sessions.pop(id_, None)
