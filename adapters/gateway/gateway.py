@@ -11,7 +11,9 @@ from starlette.types import ASGIApp
 
 from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.server import Address, serve
-from onrecord.adapters.page.table import PAGE_ROUTES
+from onrecord.adapters.page.sessions import Sessions
+from onrecord.adapters.page.table import page_routes
+from onrecord.adapters.page.visitors import Visitors
 from onrecord.adapters.proxy.call import Unrecorded
 from onrecord.adapters.proxy.proxy import Proxy
 from onrecord.adapters.proxy.signing import Signer
@@ -64,13 +66,15 @@ class Proxying:
     signer: Signer | None = None
 
 
-def gateway_app(service: Service, proxying: Proxying | None = None) -> ASGIApp:
+def gateway_app(
+    service: Service, proxying: Proxying | None = None, sessions: Sessions | None = None
+) -> ASGIApp:
     """Return the application that has all routes, the page, and the recording proxy beside them."""
     chosen = proxying or Proxying()
     proxy = Proxy(
         ProxyDoor(service), chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer
     )
-    routes = (*ROUTES, *PAGE_ROUTES)
+    routes = (*ROUTES, *page_routes(Visitors(service.door, sessions or Sessions())))
     return application(service, routes, {PATH: proxy}, closes=proxy.close)
 
 

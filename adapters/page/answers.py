@@ -35,7 +35,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
     """Return a template laid out with values, or say that the client has it already."""
-    body = _laid_out(template, values)
+    body = _laid_out(template, {"visitor": call.access, **values})
     tag = etag(sha256(body).hexdigest()[:32])
     if is_known(call.request, tag):
         return not_modified(tag)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from onrecord.adapters.page import conversation, conversations, requests, static_files
+from onrecord.adapters.page import conversation, conversations, requests, sign_in, static_files
+from onrecord.adapters.page.visitors import Visitors, problem_or_sign_in
 from onrecord.adapters.service.route import Route
 
 PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
@@ -13,3 +15,12 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *requests.ROUTES,
     *static_files.ROUTES,
 )
+"""Routes that need a key to read, and files that anybody may have."""
+
+
+def page_routes(visitors: Visitors) -> tuple[Route[Any, Any], ...]:
+    """Return all routes of the page, for these visitors, who may sign in."""
+    guarded = (
+        replace(route, access=visitors.access, problem=problem_or_sign_in) for route in PAGE_ROUTES
+    )
+    return (*guarded, *sign_in.routes_of(visitors))

@@ -192,7 +192,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         raise Problem(ENDING)
     access = Access(service.tenants.tenant, "read", "anybody")
     if route.role is not None:
-        access = await service.door.access(request)
+        access = await (route.access or service.door.access)(request)
         if not access.allows(route.role):
             raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
     open_ones = service.tails.open_tails if route.is_tail else service.open_requests

@@ -126,7 +126,12 @@ def _is_local(request: Request) -> bool:
         is_near = ip_address(client.host).is_loopback
     except ValueError:
         return False
-    return is_near and _without_port(request.headers["host"].lower()) in _LOOPBACK_NAMES
+    return is_near and is_called_loopback(request)
+
+
+def is_called_loopback(request: Request) -> bool:
+    """Return whether the service is called by a loopback name, such as localhost."""
+    return _without_port(request.headers.get("host", "").lower()) in _LOOPBACK_NAMES
 
 
 def _is_of_another_page(request: Request) -> bool:
@@ -135,8 +140,9 @@ def _is_of_another_page(request: Request) -> bool:
     A page may send what it likes to a loopback address, and only cannot read the answer. Browsers say
     where a request comes from (Fetch Metadata, 2.1; RFC 6454, 7); programs say nothing.
     """
-    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        return True
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("none", "same-origin")
     origin = request.headers.get("origin")
     return origin is not None and origin.partition("://")[2] != request.headers["host"]
 

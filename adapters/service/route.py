@@ -75,7 +75,7 @@ class Route(Generic[QueryT, BodyT]):
     what follows: it counts as a tail, and not as a request. `is_long` says that the
     answer takes as long as the log is large. `statuses` are those that it may answer
     beside `status` and those that any route may. `problem` makes the answer that tells of a problem at
-    a path.
+    a path. `access` says what whoever asks may do; without it the door does, by Authorization alone.
     """
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
@@ -94,6 +94,7 @@ class Route(Generic[QueryT, BodyT]):
     status: int = 200
     statuses: tuple[int, ...] = ()
     problem: Callable[[Problem, str], Response] = response_of
+    access: Callable[[Request], Awaitable[Access]] | None = None
 
     @property
     def is_followed(self) -> bool:

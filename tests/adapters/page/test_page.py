@@ -52,7 +52,7 @@ def test_the_files_of_the_page_are_those_that_are_there_and_no_others(page: Serv
 
 def test_a_problem_on_the_page_is_told_in_html() -> None:
     with served(keyring=Keys()) as keyed:
-        answer = keyed.ask("GET", "/")
+        answer = keyed.ask("GET", "/", key="nobody")
         assert (answer.status, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
         assert "A key is needed, or is not good." in answer.data.decode()
         assert "default-src 'none'" in answer.headers["content-security-policy"]

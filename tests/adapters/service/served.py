@@ -16,6 +16,7 @@ from urllib3.util import Timeout
 from onrecord.adapters.app import connect_tenants
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.gateway.server import config_of
+from onrecord.adapters.page.sessions import Sessions
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.application import Service
 from onrecord.adapters.service.bodies import Limits
@@ -71,11 +72,12 @@ def served(
     hosts: tuple[str, ...] = (),
     limits: Limits | None = None,
     proxying: Proxying | None = None,
+    sessions: Sessions | None = None,
 ) -> Generator[Served]:
     """Serve the store at an URL; it is closed in the end."""
     store, open_store = connect_tenants(url)
     service = service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits)
-    app = gateway_app(service, proxying)
+    app = gateway_app(service, proxying, sessions)
     config = config_of(app)
     config.host, config.port = "127.0.0.1", 0
     server = uvicorn.Server(config)

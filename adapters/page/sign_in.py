@@ -1,0 +1,123 @@
+"""Signing in with a key, and out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Final, Literal
+from urllib.parse import parse_qs
+
+from pydantic import Field
+from starlette.responses import RedirectResponse, Response
+
+from onrecord.adapters.page.answers import problem_page, shown
+from onrecord.adapters.page.visitors import SIGN_IN, Visitors, own_place
+from onrecord.adapters.service.bodies import body_of
+from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.problems import (
+    MALFORMED,
+    UNAUTHENTICATED,
+    WRONG_MEDIA_TYPE,
+    Problem,
+    headers_of,
+)
+from onrecord.adapters.service.quotas import Quota
+from onrecord.adapters.service.route import Call, Route
+
+_LARGEST_FORM: Final = 16 << 10
+_MOST_AT_ONCE: Final = 16
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+class SignInQuery(Model):
+    """Where whoever signs in goes on."""
+
+    next: str = Field("/", max_length=8_192)
+    """A path of this site."""
+
+
+class SignIn:
+    """The answers of signing in and out."""
+
+    def __init__(self, visitors: Visitors) -> None:
+        """Let these visitors in.
+
+        Strangers may ask, so few are looked at once. To guess a key of 256 random bits is hopeless at
+        any rate, and the keyring looks for none in the log that is merely made up.
+        """
+        self._visitors = visitors
+        self._open = Quota(_MOST_AT_ONCE)
+
+    async def form(self, call: Call[SignInQuery, Empty]) -> Response:
+        """Return the page where a key is given."""
+        return shown(call, "sign_in.html", next=own_place(call.query.next), wrong=None)
+
+    async def begin(self, call: Call[Empty, Empty]) -> Response:
+        """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
+        self._open.enter(None)
+        try:
+            return await self._begun(call)
+        finally:
+            self._open.leave(None)
+
+    async def end(self, call: Call[Empty, Empty]) -> Response:
+        """End the session, and return to the form."""
+        response = RedirectResponse(SIGN_IN, 303)
+        self._visitors.sign_out(call.request, response)
+        return response
+
+    async def _begun(self, call: Call[Empty, Empty]) -> Response:
+        fields = await _form_of(call)
+        place = own_place(fields.get("next", "/"))
+        response: Response = RedirectResponse(place, 303, {"cache-control": "no-store"})
+        try:
+            await self._visitors.sign_in(fields.get("key", "").strip(), call.request, response)
+        except Problem as problem:
+            if problem.type is not UNAUTHENTICATED:
+                raise
+            response = shown(call, "sign_in.html", next=place, wrong=problem.detail)
+            response.status_code = problem.type.status
+            response.headers.update(headers_of(problem))
+        return response
+
+
+def routes_of(visitors: Visitors) -> tuple[Route[Any, Any], ...]:
+    """Return the routes by which these visitors sign in and out."""
+    sign_in = SignIn(visitors)
+    return (
+        replace(_open("GET", SIGN_IN, "pageSignIn", sign_in.form), query=SignInQuery),
+        _open("POST", SIGN_IN, "pageBeginSession", sign_in.begin),
+        _open("POST", "/sign-out", "pageEndSession", sign_in.end),
+    )
+
+
+def _open(
+    method: Literal["GET", "POST"],
+    path: str,
+    name: str,
+    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
+) -> Route[Any, Any]:
+    """Return a route that anybody may ask."""
+    return Route(
+        *(method, path, name, "Sign in or out."),
+        role=None,
+        query=Empty,
+        body=Empty,
+        answers=answers,
+        media_type="text/html",
+        problem=problem_page,
+    )
+
+
+async def _form_of(call: Call[Any, Any]) -> dict[str, str]:
+    """Return the fields of a small form; Problem where the body is none."""
+    kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM:
+        raise Problem(WRONG_MEDIA_TYPE, f"send {_FORM}")
+    limits = replace(call.limits, body=_LARGEST_FORM)
+    body = await body_of(call.request, limits, call.share, is_json=False)
+    try:
+        fields = parse_qs(body.decode(), max_num_fields=8)
+    except ValueError:
+        raise Problem(MALFORMED, "the body is no form") from None
+    return {name: values[0] for name, values in fields.items()}

@@ -1,0 +1,134 @@
+"""Who may look at the page: people with a session, programs with a key, and this machine without one."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from onrecord.adapters.page.answers import problem_page
+from onrecord.adapters.page.sessions import Sessions
+from onrecord.adapters.service.access import Access
+from onrecord.adapters.service.doors import Door, is_called_loopback
+from onrecord.adapters.service.problems import FORBIDDEN, UNAUTHENTICATED, Problem
+
+SIGN_IN: Final = "/sign-in"
+"""The path where people sign in."""
+
+_COOKIE: Final = "onrecord"
+_LONGEST_PLACE: Final = 4_096
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+
+
+class SignInNeeded(Problem):
+    """Whoever asks for a `place` of the page may see it after signing in."""
+
+    def __init__(self, problem: Problem, place: str) -> None:
+        """Tell of the problem with the key, and where the person was going."""
+        super().__init__(problem.type, problem.detail)
+        self.place = place
+
+
+class Visitors:
+    """Lets people in to the page. The routes under `/v1` take no session."""
+
+    def __init__(self, door: Door, sessions: Sessions) -> None:
+        """Let in by these sessions who the door lets in by their keys."""
+        self._door = door
+        self._sessions = sessions
+
+    async def access(self, request: Request) -> Access:
+        """Return what whoever asks for a page may do; Problem where that is nothing."""
+        if request.method not in _SAFE_METHODS:
+            must_be_own_page(request)
+        if "authorization" in request.headers:
+            return await self._door.access(request)
+        id_ = request.cookies.get(_cookie_name(request), "")
+        try:
+            return await self._door.access_by(self._sessions.token(id_), request)
+        except Problem as problem:
+            if problem.type is not UNAUTHENTICATED:
+                raise
+            self._sessions.end(id_)
+            if not _is_shown_whole(request):
+                raise
+            raise SignInNeeded(problem, _place_of(request)) from None
+
+    async def sign_in(self, token: str, request: Request, response: Response) -> None:
+        """Begin a session with a key, and answer with its cookie; Problem where the key gives nothing.
+
+        The session that the browser had ends: an id that somebody else put there lets nobody in.
+        """
+        must_be_own_page(request)
+        await self._door.access_by(token, request)
+        name = _cookie_name(request)
+        self._sessions.end(request.cookies.get(name, ""))
+        id_ = self._sessions.begin(token)
+        response.set_cookie(
+            name, id_, path="/", secure=_is_secure(request), httponly=True, samesite="lax"
+        )
+
+    def sign_out(self, request: Request, response: Response) -> None:
+        """End the session that a browser has, and take its cookie back."""
+        must_be_own_page(request)
+        name = _cookie_name(request)
+        self._sessions.end(request.cookies.get(name, ""))
+        response.delete_cookie(
+            name, path="/", secure=_is_secure(request), httponly=True, samesite="lax"
+        )
+
+
+def problem_or_sign_in(problem: Problem, instance: str) -> Response:
+    """Return the page that tells of a problem, or the way to sign in."""
+    if isinstance(problem, SignInNeeded):
+        return RedirectResponse(f"{SIGN_IN}?next={quote(problem.place, safe='/')}", 303)
+    return problem_page(problem, instance)
+
+
+def own_place(text: str) -> str:
+    r"""Return a path of this site with its query, and the page's first one for anything else.
+
+    Browsers read `//host` and `/\host` as another site, and drop tabs and line ends first.
+    """
+    is_plain = text.isascii() and text.isprintable() and " " not in text and "\\" not in text
+    is_path = text.startswith("/") and not text.startswith("//")
+    is_own = is_plain and is_path and len(text) <= _LONGEST_PLACE
+    return text if is_own else "/"
+
+
+def must_be_own_page(request: Request) -> None:
+    """Raise Problem where a request that changes something does not come from a page of this site.
+
+    Browsers say where it comes from (Fetch Metadata, 2.1). Those that do not name the origin.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is None:
+        origin = request.headers.get("origin", "")
+        is_own = origin.partition("://")[2] == request.headers.get("host")
+    else:
+        is_own = site == "same-origin"
+    if not is_own:
+        raise Problem(FORBIDDEN, "a page of this service asks for this, over TLS or on its machine")
+
+
+def _is_secure(request: Request) -> bool:
+    """Whether the browser came over TLS; on this machine alone it need not."""
+    return request.url.scheme == "https" or not is_called_loopback(request)
+
+
+def _cookie_name(request: Request) -> str:
+    return f"__Host-{_COOKIE}" if _is_secure(request) else _COOKIE
+
+
+def _is_shown_whole(request: Request) -> bool:
+    """Whether a browser shows the answer as a page of its own, and no script takes it."""
+    return (
+        request.method == "GET" and request.headers.get("sec-fetch-dest", "document") == "document"
+    )
+
+
+def _place_of(request: Request) -> str:
+    path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
+    return own_place(f"{path}?{query}" if query else path)
