@@ -16,7 +16,7 @@ from onrecord.projections.history.side_branches import WHY
 from onrecord.projections.history.timeline import Row
 from onrecord.projections.history.timeline_text import Mark
 
-Look: TypeAlias = Literal["said", "folded", "call", "result", "record", "plain"]
+Look: TypeAlias = Literal["said", "folded", "call", "result", "record", "other"]
 """How a row is laid out."""
 
 MARKS: Final[Mapping[Mark, str]] = {
@@ -125,7 +125,7 @@ def shown_events(
 ) -> tuple[ShownEvent, ...]:
     """Return the events after a version; those before it only tell what these go on from."""
     listed = list(rows)
-    results = {row.answers: row.version for row in listed if row.answers is not None}
+    results = {row.answers: row.version for row in listed if row.answers}
     held: dict[int, list[ShownDocument]] = {}
     for each in documents:
         if each.blob is not None:
@@ -160,7 +160,7 @@ def shown_events(
 
 
 def _row(
-    row: Row, event: RecordedEvent, results: Mapping[int | None, int], redacted: Collection[int]
+    row: Row, event: RecordedEvent, results: Mapping[int, int], redacted: Collection[int]
 ) -> ShownRow:
     if row.version in redacted:
         row = _with_mark(row, "redacted")
@@ -192,7 +192,7 @@ def _look(row: Row) -> Look:
         return "result"
     if row.speaker == "record":
         return "record"
-    return "said" if row.kind == "text" else "plain"
+    return "said" if row.kind == "text" else "other"
 
 
 def _glimpse(text: str) -> str:
