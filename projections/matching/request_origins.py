@@ -6,6 +6,7 @@ that they share, by the ids of calls, and else by their order.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ _OF_ITS_KIND: Final = 8
 _SHORTEST_PART: Final = 12
 """A text of fewer characters is in many others by chance."""
 
-_NEAR: Final = 64
-"""So many blocks ahead may be part of a text that joins some."""
+_NEAR: Final = 32
+"""So many blocks are looked at: of those ahead for a text that joins some, of those alike each way."""
 
 _PAIRED: Final = frozenset[PieceKind]({"call", "result"})
 """Kinds that match nothing else."""
@@ -65,6 +66,11 @@ class _Search:
         for number, block in enumerate(blocks):
             for token in tokens_of(block.plain):
                 self._by_token[token].append(number)
+        self._results = {
+            block.call: number
+            for number, block in enumerate(blocks)
+            if block.call is not None and self._kinds[number] == "result"
+        }
         self._calls: dict[str, int | None] = {}
         self._found: set[int] = set()
         self._next = 0
@@ -91,26 +97,27 @@ class _Search:
 
     def _answering(self, piece: Piece) -> int | None:
         """Return the result of the call whose id a result bears."""
-        call = self._calls.get(id_of(piece.value) or "") if piece.kind == "result" else None
-        if call is None:
+        if piece.kind != "result":
             return None
-        results = (
-            number
-            for number, block in enumerate(self._blocks)
-            if block.call == call and self._kinds[number] == "result"
-        )
-        return next(results, None)
+        call = self._calls.get(id_of(piece.value) or "")
+        return None if call is None else self._results.get(call)
 
     def _saying(self, piece: Piece) -> int | None:
         """Return the block that shares most with a piece; of several alike the next one."""
         weights: dict[int, int] = defaultdict(int)
         for token in tokens_of(piece.value):
-            for number in self._by_token.get(token, ()):
+            for number in self._near(token):
                 if self._may_be(piece, number):
                     weights[number] += min(len(token), _LONGEST_WEIGHT)
         if not weights:
             return None
         return max(weights, key=lambda number: (self._weight(piece, number, weights), -number))
+
+    def _near(self, token: str) -> list[int]:
+        """Return the blocks that have a token: of many, those around where the search is."""
+        having = self._by_token.get(token, [])
+        place = bisect_left(having, self._next)
+        return having[max(0, place - _NEAR) : place + _NEAR]
 
     def _weight(self, piece: Piece, number: int, weights: dict[int, int]) -> tuple[int, bool, bool]:
         same = _OF_ITS_KIND if self._kinds[number] == piece.kind else 0
