@@ -133,7 +133,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         retention.expire,
         upkeep.sweep,
     ),
-    "Serve it over HTTP": (serve.serve,),
+    "Serve it": (serve.serve, serve.mcp),
     "Keep the views up to date": (
         view_keeping.views,
         worker.worker,

@@ -1,4 +1,4 @@
-"""`onrecord serve`: the store over HTTP."""
+"""`onrecord serve`: the store over HTTP; `onrecord mcp`: over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from onrecord.adapters.cli.program import Url
+from onrecord.adapters.cli.program import Url, acting_name, opened
 from onrecord.adapters.telemetry.logs import LogFormat, log_config
 from onrecord.adapters.terminal import output
 
@@ -86,7 +86,7 @@ def serve(
 
     from onrecord.adapters.app import connect_tenants
 
-    with _server_needed():
+    with _extra_needed("onrecord serve", "serve"):
         from onrecord.adapters.gateway.gateway import Proxying, serve_store
         from onrecord.adapters.gateway.server import Address
     dictConfig(log_config(log_format))
@@ -110,9 +110,41 @@ def serve(
     )
 
 
+def mcp(
+    context: typer.Context,
+    conversation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="Show this conversation, and those that it was forked from.",
+            show_default=False,
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show all conversations instead.")] = False,
+    url: Url = None,
+) -> None:
+    """Let an agent read its history over the Model Context Protocol, on standard input and output.
+
+    The agent's program starts it. It has tools that search, read and verify; none writes. The conversation
+    may begin later. What was redacted or forgotten is not shown.
+
+    Example: `onrecord mcp --conversation support/4711`
+    """
+    if (conversation is None) is not all_:
+        raise typer.BadParameter("say which: --conversation KEY, or --all")
+    import asyncio
+
+    with _extra_needed("onrecord mcp", "mcp"):
+        from onrecord.adapters.mcp_server.server import serve_stdio
+    from onrecord.adapters.mcp_server.scope import Scope
+
+    with opened(context, url) as store:
+        asyncio.run(serve_stdio(Scope(store, conversation), acting_name(None)))
+
+
 @contextmanager
-def _server_needed() -> Generator[None]:
-    """Say which extra is missing where a package of the server is."""
+def _extra_needed(command: str, extra: str) -> Generator[None]:
+    """Say which extra is missing where a package that a command needs is."""
     from onrecord.domain.errors import NotInstalled
 
     try:
@@ -120,7 +152,7 @@ def _server_needed() -> Generator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("onrecord"):
             raise
-        raise NotInstalled("onrecord serve", error.name, "serve") from error
+        raise NotInstalled(command, error.name, extra) from error
 
 
 def _say_started(address: Address) -> None:

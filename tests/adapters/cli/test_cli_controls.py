@@ -64,6 +64,7 @@ def named_document(folder: Path) -> Path:
 EACH: dict[str, list[tuple[str, ...]]] = {
     "demo": [],
     "serve": [],
+    "mcp": [],
     "conversations": [()],
     "show": [(NASTY,), (NASTY, "--lines"), (f"no {NASTY}",)],
     "request": [(NASTY, "--api", "gemini"), (NASTY, "--api", NASTY)],
@@ -136,7 +137,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     ],
     "keys": [("issue", NASTY), ("list",), ("revoke", NASTY), ("revoke", NO_KEY, "--reason", NASTY)],
 }
-"""What each command is tried with. The demo, the server and the tail have tests of their own."""
+"""What each command is tried with. The demo, the servers and the tail have tests of their own."""
 
 IN_JSON = dict.fromkeys(range(0x7F, 0x206A))
 """What JSON text may hold as it is."""
