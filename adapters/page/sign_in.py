@@ -50,7 +50,7 @@ class SignIn:
 
     async def form(self, call: Call[SignInQuery, Empty]) -> Response:
         """Return the page where a key is given."""
-        return shown(call, "sign_in.html", next=own_place(call.query.next), wrong=None)
+        return shown(call, "sign_in.html", next=own_place(call.query.next), is_wrong=False)
 
     async def begin(self, call: Call[Empty, Empty]) -> Response:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
@@ -75,7 +75,7 @@ class SignIn:
         except Problem as problem:
             if problem.type is not UNAUTHENTICATED:
                 raise
-            response = shown(call, "sign_in.html", next=place, wrong=problem.detail)
+            response = shown(call, "sign_in.html", next=place, is_wrong=True)
             response.status_code = problem.type.status
             response.headers.update(headers_of(problem))
         return response

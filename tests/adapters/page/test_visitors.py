@@ -205,7 +205,7 @@ def test_a_wrong_key_begins_nothing(page: Visited) -> None:
     wrong = page.sign_in("<b>guess", place="/?limit=5")
     text = wrong.data.decode()
     assert (wrong.status, "set-cookie" in wrong.headers) == (401, False)
-    assert "the key is unknown, expired or revoked" in text
+    assert "This key is unknown, expired or revoked." in text
     assert "guess" not in text
     assert 'name="next" value="/?limit=5"' in text
     large = page.sign_in("k" * 20_000)
