@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from onrecord.domain.encryption.bodies import NONCE_SIZE, parted
 from onrecord.domain.encryption.keys import DataKey
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
 class BodyCipher:
     """Encrypts the bodies of one set of subjects, and decrypts them. Threads may share it."""
 
-    __slots__ = ("_aes", "data_key")
+    __slots__ = ("_aes", "data_key", "name")
+
+    name: Final[str]
+    """The ids of the keys, as the header of each event names them."""
 
     def __init__(self, data_key: DataKey) -> None:
         """Use a data key. To make the cipher costs as much as to encrypt a body: keep it."""
         self.data_key = data_key
+        self.name = data_key.name
         self._aes = aes_gcm(data_key.body)
-
-    @property
-    def name(self) -> str:
-        """The ids of the keys, as the header of each event names them."""
-        return self.data_key.name
 
     def encrypted(self, header: bytes, body: bytes) -> bytes:
         """Return a body as it is stored under its client header, with a nonce of its own."""

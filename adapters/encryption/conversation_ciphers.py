@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -23,7 +22,6 @@ from onrecord.domain.log import Append, Log
 
 _MOST_KEPT: Final = 10_000
 _FORKED: Final = "conversation.forked"
-_NO_BATCH: Final[Mapping[UUID, BodyCipher]] = MappingProxyType({})
 
 
 class ConversationCiphers:
@@ -37,28 +35,21 @@ class ConversationCiphers:
         self._named: Newest[UUID, tuple[tuple[str, ...], str]] = Newest(_MOST_KEPT)
         self._lock = threading.Lock()
 
-    def to_append(self, append: Append, batch: Mapping[UUID, BodyCipher] = _NO_BATCH) -> BodyCipher:
+    def to_append(self, append: Append, batch: MutableMapping[UUID, BodyCipher]) -> BodyCipher:
         """Return what encrypts the events of an append.
 
         A conversation is under the keys of its first event. Those are the keys of the subjects that are
         named with it, else of what it was forked from, else its own. InvalidInput where other subjects
         are named later, as long as the keys of those before are there. `batch` is what conversations are
-        under by appends that go to the log together with this one, before it.
+        under by appends that go to the log together with this one, before it. It gets this one's, unless
+        that is in memory since the conversation began.
         """
-        begun = self._of_conversation(append.conversation_id, batch)
-        subjects = _names_in(append)
-        if not subjects:
-            return begun or self._of_origin(append, batch) or self.own(append)
-        if begun is not None and self._named.get(append.conversation_id) == (subjects, begun.name):
-            return begun
-        named = self.of_names(append)
-        if begun is not None and begun.name != named.name:
-            raise InvalidInput(
-                "the conversation is of other subjects since its first event: name those, or none"
-            )
-        with self._lock:
-            self._named[append.conversation_id] = subjects, named.name
-        return named
+        name = self._names.get(append.conversation_id)
+        kept = None if name is None else self._keys.kept(name)
+        if kept is not None and not _names_in(append):
+            return kept
+        batch[append.conversation_id] = cipher = self._found(append, batch)
+        return cipher
 
     def own(self, append: Append) -> BodyCipher:
         """Return what a conversation is under where nobody is named; the log is not asked."""
@@ -91,6 +82,22 @@ class ConversationCiphers:
         """Return what decrypts what is under keys, or the one of them that is destroyed."""
         # The key store may wait for a disk or a KMS.
         return self._keys.kept(name) or beside_loop(partial(self._keys.cipher_of, name))
+
+    def _found(self, append: Append, batch: Mapping[UUID, BodyCipher]) -> BodyCipher:
+        begun = self._of_conversation(append.conversation_id, batch)
+        subjects = _names_in(append)
+        if not subjects:
+            return begun or self._of_origin(append, batch) or self.own(append)
+        if begun is not None and self._named.get(append.conversation_id) == (subjects, begun.name):
+            return begun
+        named = self.of_names(append)
+        if begun is not None and begun.name != named.name:
+            raise InvalidInput(
+                "the conversation is of other subjects since its first event: name those, or none"
+            )
+        with self._lock:
+            self._named[append.conversation_id] = subjects, named.name
+        return named
 
     def _of_conversation(
         self, conversation_id: UUID, batch: Mapping[UUID, BodyCipher]

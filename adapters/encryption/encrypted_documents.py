@@ -38,7 +38,7 @@ class EncryptedDocuments:
 
     def put(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, encrypted, and return the reference for a body."""
-        cipher = self._ciphers.to_append(Append(tenant, conversation_id, ()))
+        cipher = self._ciphers.to_append(Append(tenant, conversation_id, ()), {})
         return self._put(tenant, conversation_id, chunks, cipher)
 
     def get(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:

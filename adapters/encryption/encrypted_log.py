@@ -117,18 +117,16 @@ class EncryptedLog:
         cipher: BodyCipher | None = None
         events: list[NewEvent] = []
         for event in append.events:
-            if _stays_clear(event):
+            if is_unencrypted(event.type, event.header):
+                cipher = cipher or self.ciphers().to_append(append, batch)
+                events.append(_encrypted(event, cipher))
+            else:
+                _must_be_clear(event)
                 events.append(event)
-                continue
-            cipher = cipher or self.ciphers().to_append(append, batch)
-            header = encrypted_header(event.header, cipher.name)
-            body = cipher.encrypted(header, event.body)
-            blobs = event.blobs and addresses_of(cipher.data_key, event.blobs)
-            events.append(_stored(event, header, body, blobs))
         if cipher is None:
             return append
-        batch[append.conversation_id] = cipher
-        return Append(append.tenant, append.conversation_id, tuple(events), append.expected_version)
+        tenant, conversation_id, _, expected_version = append
+        return Append(tenant, conversation_id, tuple(events), expected_version)
 
     def readable(self, event: RecordedEvent) -> RecordedEvent:
         """Return an event with its body as text; as one that was erased, where a key was destroyed.
@@ -213,9 +211,9 @@ class EncryptedLog:
 
         Return whether there were.
         """
-        if all(_stays_clear(event) for event in append.events):
+        if not any(is_unencrypted(event.type, event.header) for event in append.events):
             return False
-        cipher = self.ciphers().to_append(append)
+        cipher = self.ciphers().to_append(append, {})
         return self._known_documents().rekey(append, cipher)
 
     def _each(self, events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
@@ -302,27 +300,15 @@ class _ReadableSubscription(Subscription):
         self.stop()
 
 
-def _stored(
-    event: NewEvent, header: bytes, body: bytes, blobs: tuple[Blob | KeyedBlob, ...]
-) -> NewEvent:
+def _encrypted(event: NewEvent, cipher: BodyCipher) -> NewEvent:
     # Not by _replace, which takes as long as AES.
-    return NewEvent(
-        event.event_id,
-        event.type,
-        event.schema_version,
-        header,
-        event.salt,
-        body,
-        event.effect,
-        event.once,
-        blobs,
-        event.needs,
-    )
+    event_id, type_, schema, clear_header, salt, clear_body, effect, once, blobs, needs, _ = event
+    header = encrypted_header(clear_header, cipher.name)
+    body = cipher.encrypted(header, clear_body)
+    addresses = blobs and addresses_of(cipher.data_key, blobs)
+    return NewEvent(event_id, type_, schema, header, salt, body, effect, once, addresses, needs)
 
 
-def _stays_clear(event: NewEvent) -> bool:
-    if is_unencrypted(event.type, event.header):
-        return False
+def _must_be_clear(event: NewEvent) -> None:
     if key_name_in(event.header) is not None:
         raise InvalidInput("the event is encrypted already: append it as it was drafted, in clear")
-    return True

@@ -59,7 +59,7 @@ class EncryptedFiles:
     def _cipher(self, append: Append) -> BodyCipher:
         ciphers = self._log.ciphers()
         try:
-            return ciphers.to_append(append)
+            return ciphers.to_append(append, {})
         except StorageError:  # What waits does so because the log cannot be asked.
             return ciphers.of_names(append)
 

@@ -136,8 +136,9 @@ class SubjectKeys:
     def kept(self, name: str) -> BodyCipher | None:
         """Return what decrypts such events where that is in memory, and the key store is not to be asked."""
         kept = self._ciphers.get(name)
-        is_recent = kept is not None and self._clock() - kept.looked_at < KEPT_FOR
-        return kept.cipher if kept is not None and is_recent else None
+        if kept is None or self._clock() - kept.looked_at >= KEPT_FOR:
+            return None
+        return kept.cipher
 
     def knows(self, key_id: str) -> bool:
         """Return whether the key store ever had a key."""
