@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from onrecord.adapters.encryption.conversation_ciphers import ConversationCiphers
 from onrecord.adapters.encryption.repeated_events import compare_texts
 from onrecord.domain.encryption.bodies import keys_looked_for
 from onrecord.domain.erasure.destroyed import KeyDestroyed
@@ -25,15 +24,13 @@ def append_encrypted(
 ) -> list[Verdict]:
     """Append to what writes into the log that is stored, encrypted; return what it says of the text."""
     verdicts = _append_anew(log, destination, appends)
-    for place, (append, verdict) in enumerate(zip(appends, verdicts, strict=True)):
-        if isinstance(verdict, BlobMissing) and log.rekey_documents(append):
-            (verdicts[place],) = _append_anew(log, destination, [append])
-    return [
-        compare_texts(log.stored, append, verdict, log.readable)
-        if isinstance(verdict, Mismatch)
-        else verdict
-        for append, verdict in zip(appends, verdicts, strict=True)
-    ]
+    for place, verdict in enumerate(verdicts):
+        if isinstance(verdict, BlobMissing) and log.rekey_documents(appends[place]):
+            (verdicts[place],) = _append_anew(log, destination, [appends[place]])
+    for place, verdict in enumerate(verdicts):
+        if isinstance(verdict, Mismatch):
+            verdicts[place] = compare_texts(log.stored, appends[place], verdict, log.readable)
+    return verdicts
 
 
 def _append_anew(
@@ -48,14 +45,15 @@ def _append_anew(
     batch: dict[UUID, BodyCipher] = {}
     encrypted = [log.encrypted(append, batch) for append in appends]
     verdicts = list(destination.append(encrypted))
-    if destination is log.stored and log.keys is not None:
-        # What is recorded with something else may still be rolled back.
-        _note_begun(log.ciphers(), encrypted, verdicts)
-    refused = {
-        append.conversation_id
-        for append, verdict in zip(encrypted, verdicts, strict=True)
-        if isinstance(verdict, KeyDestroyed) and _destroy_key(log, append, verdict)
-    }
+    # What is recorded with something else may still be rolled back.
+    is_durable = destination is log.stored and log.keys is not None
+    refused: set[UUID] = set()
+    for append, verdict in zip(encrypted, verdicts, strict=True):
+        if isinstance(verdict, Recorded):
+            if is_durable and verdict.first == _FIRST:
+                log.ciphers().note_begun(append.conversation_id, append.events[0].header)
+        elif isinstance(verdict, KeyDestroyed) and _destroy_key(log, append, verdict):
+            refused.add(append.conversation_id)
     if not refused:
         return verdicts
     again = [
@@ -68,14 +66,6 @@ def _append_anew(
         for place, verdict in zip(again, anew, strict=True):
             verdicts[place] = verdict
     return verdicts
-
-
-def _note_begun(
-    ciphers: ConversationCiphers, appends: Sequence[Append], verdicts: Sequence[Verdict]
-) -> None:
-    for append, verdict in zip(appends, verdicts, strict=True):
-        if isinstance(verdict, Recorded) and verdict.first == _FIRST:
-            ciphers.note_begun(append.conversation_id, append.events[0].header)
 
 
 def _destroy_key(log: EncryptedLog, append: Append, verdict: KeyDestroyed) -> bool:
