@@ -9,16 +9,16 @@ from itertools import groupby
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.domain.errors import counted
+from onrecord.adapters.page.document_view import DocumentView, document_view, reason_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import known_api
-from onrecord.projections.apis.request import Request, Route, Where
+from onrecord.projections.apis.request import Request
 from onrecord.projections.history.held_documents import HeldDocument
 from onrecord.projections.history.history import Note
 from onrecord.projections.history.responses import Place
 from onrecord.projections.history.timeline import Timeline
 from onrecord.projections.matching.message_pieces import Piece, id_of, pieces_of
-from onrecord.projections.matching.request_diff import Reason, RequestContent
+from onrecord.projections.matching.request_diff import RequestContent
 from onrecord.projections.matching.request_origins import Origin, origins
 
 _LONGEST: Final = 20_000
@@ -26,30 +26,14 @@ _LONGEST_LINE: Final = 200
 _LONGEST_MEMBER: Final = 400
 _MOST_LINES: Final = 50
 
-_WAYS: Final[Mapping[Where, str]] = {
-    "inline": "It goes where it stands",
-    "behind": "It goes behind the result that holds it",
-    "words": "Words go in its place",
-}
-
 _SYSTEM: Final = ("system", "instructions", "systemInstruction")
-
-REASONS: Final[Mapping[Reason, str]] = {
-    "not recorded yet": "It was recorded later.",
-    "given up": "It is not on the main branch, or was given up.",
-    "redaction": "It was redacted.",
-    "compaction": "A summary stands for it.",
-    "window": "It stands outside of the window.",
-    "left out": "A rule leaves it out.",
-}
-"""Why an event is not in a request, in words."""
 
 _SAYING: Final = frozenset(
     {
         *("message.recorded", "reasoning.recorded", "tool_call.recorded", "tool_result.recorded"),
         *("tool_result.rejected", "signal.received", "server_tool_call.recorded"),
         *("server_tool_result.recorded", "compaction.recorded", "opaque.recorded"),
-        *("document.extracted", "history.compacted", "item.recorded"),
+        *("history.compacted", "item.recorded"),
     }
 )
 """The events that say something to a model."""
@@ -103,19 +87,6 @@ class ToolView:
 
     name: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentView:
-    """A document of the conversation: whether it is in the request, and why or why not."""
-
-    version: int
-    is_own: bool
-    name: str
-    media_type: str
-    is_seen: bool
-    why: str
-    rule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +149,7 @@ def request_view(
         tools=tuple(_tools(body.get("tools") or body.get("toolConfig", {}).get("tools") or ())),
         messages=tuple(_messages(request, content)),
         notes=tuple(_notes(content)),
-        documents=tuple(_document(each, by_place, content) for each in documents),
+        documents=tuple(document_view(each, by_place, content) for each in documents),
         absent=tuple(_absent(by_place, content)),
         own_members=tuple(
             (name, _json(value))
@@ -308,7 +279,7 @@ def _notes(content: RequestContent) -> Iterator[NoteView]:
         yield NoteView(note.deed, note.why, note.rule, origin)
 
 
-# What does not go, and where documents go.
+# What does not go.
 
 
 def _absent(
@@ -316,7 +287,7 @@ def _absent(
 ) -> Iterator[AbsentEvents]:
     present, notes = content.blocks(), content.notes(recorded)
     absent = (
-        (event, place[0], _reason(event, content), notes.get(place, ()))
+        (event, place[0], reason_of(event, content), notes.get(place, ()))
         for place, event in recorded.items()
         if event.type in _SAYING and place not in present
     )
@@ -333,50 +304,9 @@ def _absent(
         )
 
 
-def _reason(event: RecordedEvent, content: RequestContent) -> str:
-    return "It was erased." if event.body is None else REASONS[content.reason(event)]
-
-
 def line_of(event: RecordedEvent) -> tuple[str, str]:
     """Return what an event is, and what it says in a line."""
     rows = list(Timeline(side_lines=True).rows(event))
     text = " ".join("; ".join(row.text for row in rows).split())
     shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
     return (rows[0].kind if rows else event.type), shown
-
-
-def _document(
-    held: HeldDocument, recorded: Mapping[Place, RecordedEvent], content: RequestContent
-) -> DocumentView:
-    is_seen, why, rule = _whereabouts(held, recorded, content)
-    return DocumentView(
-        version=held.version,
-        is_own=held.conversation_id == content.conversation,
-        name=held.document.name or held.short_id or "",
-        media_type=held.document.media_type,
-        is_seen=is_seen,
-        why=why,
-        rule=rule,
-    )
-
-
-def _is_of(route: Route, held: HeldDocument) -> bool:
-    return (route.version, route.media_type) == (held.version, held.document.media_type)
-
-
-def _whereabouts(
-    held: HeldDocument, recorded: Mapping[Place, RecordedEvent], content: RequestContent
-) -> tuple[bool, str, str]:
-    """Return whether a document goes, why, and the entry of the capabilities that decided."""
-    place = (held.conversation_id, held.version)
-    if held.conversation_id == content.conversation and held.version > content.version:
-        later = counted(held.version - content.version, "version")
-        return False, f"It was recorded later: {later} after the request.", ""
-    if place not in content.blocks():
-        event = recorded.get(place)
-        return False, "It is not read." if event is None else _reason(event, content), ""
-    routes = [each for each in content.report.routes if _is_of(each, held)]
-    if not routes:
-        return True, "It goes where it stands.", ""
-    where, why, row = routes[0].where, routes[0].why, routes[0].row
-    return where != "words", f"{_WAYS[where]}: it {why}.", row

@@ -1,0 +1,113 @@
+"""Whether a request has a document, and why or why not; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from onrecord.domain.errors import counted
+from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.apis.request import Route, Where
+from onrecord.projections.history.held_documents import HeldDocument
+from onrecord.projections.history.responses import Place
+from onrecord.projections.matching.request_diff import Reason, RequestContent
+
+REASONS: Final[Mapping[Reason, str]] = {
+    "not recorded yet": "It was recorded later.",
+    "given up": "It is not on the main branch, or was given up.",
+    "redaction": "It was redacted.",
+    "compaction": "A summary stands for it.",
+    "window": "It stands outside of the window.",
+    "left out": "A rule leaves it out.",
+}
+"""Why an event is not in a request, in words."""
+
+_WAYS: Final[Mapping[Where, str]] = {
+    "inline": "It goes where it stands",
+    "behind": "It goes behind the result that holds it",
+    "words": "Words go in its place",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document of the conversation: whether it is in the request, and why or why not."""
+
+    version: int
+    is_own: bool
+    name: str
+    media_type: str
+    is_seen: bool
+    why: str
+    rule: str
+
+
+def reason_of(event: RecordedEvent, content: RequestContent) -> str:
+    """Return why a request has no part of an event, in words."""
+    return "It was erased." if event.body is None else REASONS[content.reason(event)]
+
+
+def document_view(
+    held: HeldDocument, recorded: Mapping[Place, RecordedEvent], content: RequestContent
+) -> DocumentView:
+    """Return where a document is in a request, or why it is not there.
+
+    `recorded` has the events up to the version of the request.
+    """
+    is_seen, why, rule = _whereabouts(held, recorded, content)
+    return DocumentView(
+        version=held.version,
+        is_own=held.conversation_id == content.conversation,
+        name=held.document.name or held.short_id or "",
+        media_type=held.document.media_type,
+        is_seen=is_seen,
+        why=why,
+        rule=rule,
+    )
+
+
+def _is_of(route: Route, held: HeldDocument, place: Place) -> bool:
+    return (route.version, route.media_type) == (place[1], held.document.media_type)
+
+
+def _holder(held: HeldDocument, recorded: Mapping[Place, RecordedEvent]) -> Place:
+    """Return where the event is that a request has a document from, such as the result it was found in."""
+    place = (held.conversation_id, held.version)
+    found = recorded[place].event() if place in recorded else None
+    if not isinstance(found, DocumentExtracted):
+        return place
+    if found.version is not None:
+        return held.conversation_id, found.version
+    results = (
+        version
+        for (conversation, version), event in recorded.items()
+        if conversation == place[0] and version < place[1] and _answers(event, held.call_id)
+    )
+    return place[0], max(results, default=place[1])
+
+
+def _answers(event: RecordedEvent, call_id: str | None) -> bool:
+    if event.type != "tool_result.recorded":
+        return False
+    result = event.event()
+    return isinstance(result, ToolResultRecorded) and result.call_id == call_id
+
+
+def _whereabouts(
+    held: HeldDocument, recorded: Mapping[Place, RecordedEvent], content: RequestContent
+) -> tuple[bool, str, str]:
+    """Return whether a document goes, why, and the entry of the capabilities that decided."""
+    if held.conversation_id == content.conversation and held.version > content.version:
+        later = counted(held.version - content.version, "version")
+        return False, f"It was recorded later: {later} after the request.", ""
+    place = _holder(held, recorded)
+    if place not in content.blocks():
+        event = recorded.get(place)
+        return False, "It is not read." if event is None else reason_of(event, content), ""
+    routes = [each for each in content.report.routes if _is_of(each, held, place)]
+    if not routes:
+        return True, "It goes where it stands.", ""
+    where, why, row = routes[0].where, routes[0].why, routes[0].row
+    return where != "words", f"{_WAYS[where]}: it {why}.", row
