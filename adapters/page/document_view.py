@@ -15,18 +15,18 @@ from onrecord.projections.history.responses import Place
 from onrecord.projections.matching.request_diff import Reason, RequestContent
 
 REASONS: Final[Mapping[Reason, str]] = {
-    "not recorded yet": "It was recorded later.",
-    "given up": "It is not on the main branch, or was given up.",
-    "redaction": "It was redacted.",
-    "compaction": "A summary stands for it.",
-    "window": "It stands outside of the window.",
-    "left out": "A rule leaves it out.",
+    "not recorded yet": "Recorded later.",
+    "given up": "Given up, or not on the main branch.",
+    "redaction": "Redacted.",
+    "compaction": "A summary stands in its place.",
+    "window": "Outside of the window.",
+    "left out": "Left out by a rule.",
 }
 """Why an event is not in a request, in words."""
 
 _WAYS: Final[Mapping[Where, str]] = {
-    "inline": "It goes where it stands",
-    "behind": "It goes behind the result that holds it",
+    "inline": "Goes where it stands",
+    "behind": "Goes behind the result that holds it",
     "words": "Words go in its place",
 }
 
@@ -46,7 +46,7 @@ class DocumentView:
 
 def reason_of(event: RecordedEvent, content: RequestContent) -> str:
     """Return why a request has no part of an event, in words."""
-    return "It was erased." if event.body is None else REASONS[content.reason(event)]
+    return "Erased." if event.body is None else REASONS[content.reason(event)]
 
 
 def document_view(
@@ -101,13 +101,13 @@ def _whereabouts(
     """Return whether a document goes, why, and the entry of the capabilities that decided."""
     if held.conversation_id == content.conversation and held.version > content.version:
         later = counted(held.version - content.version, "version")
-        return False, f"It was recorded later: {later} after the request.", ""
+        return False, f"Recorded later: {later} after the request.", ""
     place = _holder(held, recorded)
     if place not in content.blocks():
         event = recorded.get(place)
-        return False, "It is not read." if event is None else reason_of(event, content), ""
+        return False, "Not read." if event is None else reason_of(event, content), ""
     routes = [each for each in content.report.routes if _is_of(each, held, place)]
     if not routes:
-        return True, "It goes where it stands.", ""
+        return True, "Goes where it stands.", ""
     where, why, row = routes[0].where, routes[0].why, routes[0].row
     return where != "words", f"{_WAYS[where]}: it {why}.", row

@@ -121,14 +121,14 @@ def test_each_block_of_a_request_names_the_event_that_it_came_from(
 def test_a_document_says_whether_it_was_seen_and_why_not(chat: Conversation) -> None:
     (before,) = seen(chat, ANTHROPIC, at=9).documents
     assert not before.is_seen
-    assert before.why == "It was recorded later: 3 versions after the request."
+    assert before.why == "Recorded later: 3 versions after the request."
     (after,) = seen(chat, ANTHROPIC).documents
     assert (after.is_seen, after.version) == (True, 12)
     chat.user("Go on.")
     answer(chat, uuid4())
     chat.user("And now?")
     (outside,) = seen(chat, ANTHROPIC, window=Window(exchanges=1, step=1)).documents
-    assert (outside.is_seen, outside.why) == (False, "It stands outside of the window.")
+    assert (outside.is_seen, outside.why) == (False, "Outside of the window.")
     chat.redact(12, "a name stands in it")
     assert seen(chat, ANTHROPIC).documents == (), "what was redacted is no document any more"
 
@@ -141,11 +141,11 @@ def test_events_that_are_not_in_a_request_stand_together_by_their_reason(
     view = seen(chat, ANTHROPIC, window=Window(exchanges=1, step=1))
     (outside,) = view.absent
     assert (outside.first, outside.last) == (2, 10)
-    assert (outside.count, outside.why) == (8, "It stands outside of the window.")
+    assert (outside.count, outside.why) == (8, "Outside of the window.")
     assert outside.texts[0] == (2, "text", "Where is my parcel?")
     chat.redact(7, "a name stands in it")
     redacted = next(each for each in seen(chat, ANTHROPIC).absent if each.first == 7)
-    assert (redacted.last, redacted.why) == (7, "It was redacted.")
+    assert (redacted.last, redacted.why) == (7, "Redacted.")
 
 
 def test_a_fork_names_the_events_of_its_origin_as_such(chat: Conversation) -> None:
@@ -181,7 +181,7 @@ def test_the_page_shows_the_request_at_a_version_and_what_changed(page: Served) 
     assert again.status == 304
     changed = page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=3").data.decode()
     assert "When does it come?" in changed
-    assert "Before: It was recorded later." in changed
+    assert "Before: Recorded later." in changed
     assert page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=2").data.decode().count("<li") == 0
 
 
