@@ -237,8 +237,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield value
         case {"text": str() as text}:
             yield text
-        case {"parts": list() as parts}:
-            yield from _texts(cast("list[Any]", parts))
+        case {"parts": parts}:
+            yield from _texts(parts)
         case list():
             for part in cast("list[Any]", value):
                 yield from _texts(part)

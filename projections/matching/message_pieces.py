@@ -83,7 +83,8 @@ def id_of(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
     members = cast("dict[str, Any]", value)
-    holders = [members, *(each for each in members.values() if isinstance(each, dict))]
+    inner = [cast("dict[str, Any]", each) for each in members.values() if isinstance(each, dict)]
+    holders = [members, *inner]
     found = (holder.get(name) for holder in holders for name in _IDS)
     return next((each for each in found if isinstance(each, str) and each), None)
 
