@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -19,12 +19,14 @@ from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import At
+from onrecord.adapters.service.routes.documents import content
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.listing import Listed
 from onrecord.adapters.terminal.actors import ShownActors
-from onrecord.adapters.terminal.output import Named, named
+from onrecord.adapters.terminal.output import Named, found_by
 from onrecord.adapters.terminal.timeline_listing import HistoryChanges, changes_at
+from onrecord.domain.errors import ConversationNotFound
 from onrecord.projections.history.timeline import Timeline
 
 STRETCH: Final = 200
@@ -86,7 +88,7 @@ def _places(which: Named, stretch: Rows) -> Mapping[str, Any]:
 
 
 def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
-    which = named(store, name)
+    which = _named(store, name)
     version = which.version_at(at)
     last = min(which.head.version, version if at is None else version + STRETCH // 2)
     last = max(last, min(which.head.version, STRETCH))
@@ -99,8 +101,16 @@ def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
     )
 
 
+def _named(store: Store, name: str) -> Named:
+    """Return the conversation of a key or an id; nothing of others is told where there is none."""
+    found = found_by(store, name)
+    if found is None:
+        raise ConversationNotFound("no conversation has this key")
+    return found
+
+
 def _stretch(store: Store, name: str, asked: Stretch) -> tuple[Named, Rows]:
-    which = named(store, name)
+    which = _named(store, name)
     head = which.head.version
     if asked.before is not None:
         last = min(asked.before - 1, head)
@@ -141,4 +151,8 @@ def _summary(changes: HistoryChanges) -> Summary | None:
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     paged("/c/{key}", "pageConversation", "Show a conversation.", conversation, At),
     paged("/c/{key}/rows", "pageRows", "Show a stretch of its events.", rows, Stretch),
+    replace(
+        paged("/c/{key}/documents/{sha256}", "pageDocument", "Show a document.", content),
+        media_type="application/octet-stream",
+    ),
 )

@@ -62,7 +62,7 @@ class SignIn:
 
     async def end(self, call: Call[Empty, Empty]) -> Response:
         """End the session, and return to the form."""
-        response = RedirectResponse(SIGN_IN, 303)
+        response = RedirectResponse(SIGN_IN, 303, {"clear-site-data": '"cache"'})
         self._visitors.sign_out(call.request, response)
         return response
 

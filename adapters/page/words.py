@@ -15,14 +15,13 @@ from markupsafe import Markup
 from onrecord.adapters.terminal.output import escaped_lines, moment, size
 from onrecord.domain.errors import counted
 
-_LONGEST_MARKDOWN: Final = 50_000
-"""Longer texts are shown as they are: to lay them out takes too long."""
+_LONGEST_MARKDOWN: Final = 10_000
+"""Longer texts are shown as they are: to lay them out takes too long. So are tables, whose cells may be empty."""
 
 _TAGS: Final = frozenset(
     {
         *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s"),
         *("ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6", "a"),
-        *("table", "thead", "tbody", "tr", "th", "td"),
     }
 )
 _ATTRIBUTES: Final = {"a": {"href", "title"}, "ol": {"start"}}
@@ -74,4 +73,4 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
 
 @cache
 def _markdown_it() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable("table")
+    return MarkdownIt("commonmark", {"html": False})

@@ -56,7 +56,8 @@ _LOG: Final = logging.getLogger("onrecord.service")
 _USES_EVERY: Final = 60.0
 """In seconds: so long it may take until it is recorded that a key was used."""
 
-_ANSWERED: Final = 200
+_SHOWN: Final = frozenset({200, 304})
+"""Statuses of answers that show what was asked for; the client has it already where it is 304."""
 
 _SMALLEST_PACKED: Final = 1024
 """Answers of fewer bytes are not worth packing."""
@@ -202,7 +203,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         share = counted.enter_context(service.bodies.share(access.key_id))
         call = await _call(service, route, request, access, share)
         response = await _response(service, route, call)
-        if route.role == "read" and response.status_code == _ANSWERED:
+        if route.role == "read" and response.status_code in _SHOWN:
             await _tell(service, route, call, response)
         if isinstance(response, StreamingResponse) and not route.is_followed:
             return _CountedResponse(response, counted.pop_all().close)

@@ -234,6 +234,14 @@ def named(store: Store, name: str) -> Named:
 
     ConversationNotFound, with the keys that come close, if there is none.
     """
+    found = found_by(store, name)
+    if found is None:
+        raise ConversationNotFound(f"no conversation has the key {name!r}{_advice(store, name)}")
+    return found
+
+
+def found_by(store: Store, name: str) -> Named | None:
+    """Return the conversation of a key, or of an id; None if there is none."""
     backend = backend_of(store)
     of_key = backend.find(store.tenant, name)
     if of_key is not None and (head := backend.head(of_key)).version:
@@ -242,7 +250,7 @@ def named(store: Store, name: str) -> Named:
     if conversation_id is not None and backend.owner(conversation_id) == store.tenant:
         key = key_of(backend, conversation_id)
         return Named(key, conversation_id, backend.head(conversation_id))
-    raise ConversationNotFound(f"no conversation has the key {name!r}{_advice(store, name)}")
+    return None
 
 
 def _id(name: str) -> UUID | None:
