@@ -103,6 +103,21 @@ def test_whoever_has_no_session_signs_in_and_goes_on(page: Visited) -> None:
     assert (fragment.status, "location" in fragment.headers) == (401, False)
 
 
+def test_whoever_signed_in_reaches_documents_and_the_service_takes_no_session(
+    page: Visited,
+) -> None:
+    cookie, document = cookie_of(page.sign_in()), f"documents/{'0' * 64}"
+    assert page.look(cookie, f"/c/nobody/{document}") == 404
+    assert page.look(cookie, f"/v1/conversations/nobody/{document}") == 401
+
+
+def test_a_page_that_is_not_there_tells_nothing_of_the_store(page: Visited) -> None:
+    cookie = cookie_of(page.sign_in())
+    answer = page.service.ask("GET", "/c/nobody", headers={"cookie": cookie})
+    assert answer.status == 404
+    assert b"sqlite:" not in answer.data
+
+
 def test_the_session_ends_with_its_key(page: Visited) -> None:
     cookie = cookie_of(page.sign_in())
     reader = page.keyring.keys.pop("reader")
