@@ -131,9 +131,9 @@ def request_at(scope: Scope, asked: RequestAsked) -> Shown:
     """Return the request of a version: its digest, its sizes and its report, and itself on demand."""
     conversation = scope.conversation(asked.key)
     at = _version(conversation, asked.version)
-    if asked.body and scope.hidden(conversation, at):
+    if scope.hidden(conversation, at):
         raise InvalidInput(
-            "the request holds what was redacted since: ask for it without its body, or at a later version"
+            "the request at this version holds what was redacted since: ask for a later version"
         )
     made, secrets = _rendered(conversation, asked.api, at)
     plain = dict(made.body)

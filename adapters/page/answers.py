@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -33,9 +34,10 @@ HEADERS: Final = {
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
+async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
     """Return a template laid out with values, or say that the client has it already."""
-    body = _laid_out(template, {"visitor": call.access, **values})
+    # Beside the event loop: a page may be long, and others wait.
+    body = await asyncio.to_thread(_laid_out, template, {"visitor": call.access, **values})
     tag = etag(sha256(body).hexdigest()[:32])
     if is_known(call.request, tag):
         return not_modified(tag)

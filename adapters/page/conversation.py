@@ -71,7 +71,7 @@ async def conversation(call: Call[At, Empty]) -> Response:
     """Return the page of a conversation, around the version that is asked for, else its end."""
     store = store_of(call.store)
     page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query.at))
-    return shown(call, "conversation.html", page=page, **_places(page.named, page.rows))
+    return await shown(call, "conversation.html", page=page, **_places(page.named, page.rows))
 
 
 async def rows(call: Call[Stretch, Empty]) -> Response:
@@ -80,7 +80,7 @@ async def rows(call: Call[Stretch, Empty]) -> Response:
     if (asked.before is None) == (asked.after is None):
         raise Problem(INVALID, "name the version before, or the version after, and not both")
     which, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
-    return shown(call, "_rows.html", **_places(which, stretch))
+    return await shown(call, "_rows.html", **_places(which, stretch))
 
 
 def _places(which: Named, stretch: Rows) -> Mapping[str, Any]:

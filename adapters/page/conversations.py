@@ -32,17 +32,17 @@ async def conversations(call: Call[ListQuery, Empty]) -> Response:
     query, views = call.query, call.store.views
     if query.text is not None:
         found = await views.search(query.text, limit=query.limit, after=query.after)
-        return _listed(call, page=found, hits=found.entries)
+        return await _listed(call, page=found, hits=found.entries)
     members = {name: getattr(query, name) for name in OverviewQuery.model_fields}
-    return _listed(call, page=await views.conversations(**members), hits=None)
+    return await _listed(call, page=await views.conversations(**members), hits=None)
 
 
-def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
+async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
     filters = call.query.model_dump(mode="json", exclude_none=True, exclude={"after"})
     asked = call.query.model_dump(mode="json", exclude_defaults=True, exclude={"after", "limit"})
     after = values["page"].after
     following = None if after is None else urlencode({**_spelled(filters), "after": after})
-    return shown(
+    return await shown(
         call,
         "conversations.html",
         filters=call.query,

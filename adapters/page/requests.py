@@ -71,7 +71,7 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     asked = call.query
     sent = _sent(await conversation.events())
     api = asked.api or (sent[-1][1] if sent else APIS[0])
-    return shown(
+    return await shown(
         call,
         "requests.html",
         key=call.path["key"],
@@ -93,7 +93,7 @@ async def request(call: Call[RequestQuery, Empty]) -> Response:
     view, before = await call.steps.run(
         partial(_seen, conversation, asked.at, call.path["api"], asked.window())
     )
-    return shown(
+    return await shown(
         call,
         "_request.html",
         key=call.path["key"],
@@ -109,7 +109,7 @@ async def diff(call: Call[DiffQuery, Empty]) -> Response:
     asked = call.query
     changed = await conversation.diff(asked.a, asked.b, api=call.path["api"], window=asked.window())
     view = diff_view(changed, await conversation.conversation_id)
-    return shown(call, "_diff.html", key=call.path["key"], view=view)
+    return await shown(call, "_diff.html", key=call.path["key"], view=view)
 
 
 def _seen(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs
@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page, shown
-from onrecord.adapters.page.visitors import SIGN_IN, Visitors, own_place
+from onrecord.adapters.page.visitors import SIGN_IN, Visitors, must_be_own_page, own_place
 from onrecord.adapters.service.bodies import body_of
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import (
@@ -50,13 +50,16 @@ class SignIn:
 
     async def form(self, call: Call[SignInQuery, Empty]) -> Response:
         """Return the page where a key is given."""
-        return shown(call, "sign_in.html", next=own_place(call.query.next), is_wrong=False)
+        return await shown(call, "sign_in.html", next=own_place(call.query.next), is_wrong=False)
 
     async def begin(self, call: Call[Empty, Empty]) -> Response:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
+        must_be_own_page(call.request)
+        # The form comes as slowly as its sender likes: only keys that are looked for are counted.
+        fields = await _form_of(call)
         self._open.enter(None)
         try:
-            return await self._begun(call)
+            return await self._begun(call, fields)
         finally:
             self._open.leave(None)
 
@@ -66,8 +69,7 @@ class SignIn:
         self._visitors.sign_out(call.request, response)
         return response
 
-    async def _begun(self, call: Call[Empty, Empty]) -> Response:
-        fields = await _form_of(call)
+    async def _begun(self, call: Call[Empty, Empty], fields: Mapping[str, str]) -> Response:
         place = own_place(fields.get("next", "/"))
         response: Response = RedirectResponse(place, 303, {"cache-control": "no-store"})
         try:
@@ -75,7 +77,7 @@ class SignIn:
         except Problem as problem:
             if problem.type is not UNAUTHENTICATED:
                 raise
-            response = shown(call, "sign_in.html", next=place, is_wrong=True)
+            response = await shown(call, "sign_in.html", next=place, is_wrong=True)
             response.status_code = problem.type.status
             response.headers.update(headers_of(problem))
         return response

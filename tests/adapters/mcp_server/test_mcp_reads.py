@@ -278,14 +278,15 @@ async def test_what_was_redacted_is_shown_at_no_version_and_in_no_fork(
             await asked(client, "read_turns", key=ORIGIN, at=version),
             await asked(client, "read_turns", key=fork.key),
             await asked(client, "search_history", text="parcel"),
-            await asked(client, "request_at", key=ORIGIN, version=version, api="gemini"),
             await content(client, f"onrecord://conversations/support%2Forigin/events/{version}"),
         ]
-        why = await refused(
-            client, "request_at", key=fork.key, version=fork.head().version, api="gemini", body=True
-        )
+        # Of a request with a short text that was redacted, the digest alone would tell it.
+        refusals = [
+            await refused(client, "request_at", key=each.key, version=at, api="gemini")
+            for each, at in ((talk, version), (fork, fork.head().version))
+        ]
     assert "The origin asks" not in json.dumps(seen)
-    assert "redacted since" in why
+    assert all("redacted since" in why for why in refusals)
 
 
 async def test_what_was_forgotten_is_not_shown(store: onrecord.Store) -> None:
