@@ -34,11 +34,19 @@ class Scope:
                 raise InvalidInput(
                     "name a conversation by its key: this server has none of its own"
                 )
-            return self.store.get(key)
+            return self._of_tenant(key)
         wanted = self.own if key is None else key
         if wanted not in self.conversations():
             raise ConversationNotFound("this server shows no conversation of that key")
         return self.store.get(wanted)
+
+    def _of_tenant(self, key: str) -> Conversation:
+        try:
+            return self.store.get(key)
+        except ConversationNotFound:
+            raise ConversationNotFound(
+                "no conversation has that key: search_history finds some"
+            ) from None
 
     def conversations(self) -> dict[str, UUID]:
         """Return the ids of the own conversation and of its ancestors by their keys, the own one first.

@@ -38,7 +38,7 @@ import onrecord
 from onrecord.adapters.mcp_server.passages import conversation_uri, document_of
 from onrecord.adapters.mcp_server.resources import TEMPLATES, Content, content_of
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.tools import TOOLS, ReadingTool, Shown
+from onrecord.adapters.mcp_server.tools import TOOLS, ReadingTool, ToolAnswer
 from onrecord.adapters.service.model import Model
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError
@@ -55,7 +55,7 @@ _FAILED: Final = "the server failed at this: its log says more"
 _READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_UNASKED: Final = frozenset(("key", "limit", "cursor", "before", "max_bytes"))
+_PLACES: Final = frozenset(("key", "limit", "cursor", "before", "max_bytes"))
 """Arguments that are no question: which conversation, which page."""
 
 
@@ -130,9 +130,9 @@ class Reader:
         if tool is None:
             raise InvalidInput("this server has no tool of that name: list its tools")
         asked = _asked(tool, arguments)
-        shown: Shown = tool.read(self.scope, asked)
+        shown: ToolAnswer = tool.read(self.scope, asked)
         document = document_of(shown.answer)
-        question = asked.model_dump(mode="json", exclude=set(_UNASKED), exclude_defaults=True)
+        question = asked.model_dump(mode="json", exclude=set(_PLACES), exclude_defaults=True)
         self._record(name, shown.conversation, question, shown.entries, shown.conversations)
         return document
 
@@ -174,7 +174,7 @@ def _listed(tool: ReadingTool[Any]) -> Tool:
     return Tool(
         name=tool.name,
         description=tool.description,
-        input_schema=tool.asked.model_json_schema(),
+        input_schema=tool.arguments.model_json_schema(),
         output_schema=tool.answer.model_json_schema(mode="serialization"),
         annotations=_READS,
     )
@@ -182,7 +182,7 @@ def _listed(tool: ReadingTool[Any]) -> Tool:
 
 def _asked(tool: ReadingTool[Any], arguments: Mapping[str, Any]) -> Model:
     try:
-        asked: Model = tool.asked.model_validate(arguments)
+        asked: Model = tool.arguments.model_validate(arguments)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         member = ".".join(map(str, first["loc"]))[:100]

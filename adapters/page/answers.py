@@ -17,7 +17,7 @@ from onrecord.adapters.service.route import Call, etag, is_known, not_modified
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-    " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none';"
     " require-trusted-types-for 'script'; trusted-types onrecord"
 )
 

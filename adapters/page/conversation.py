@@ -25,7 +25,7 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.listing import Listed
 from onrecord.adapters.terminal.actors import ShownActors
 from onrecord.adapters.terminal.output import Named, found_by
-from onrecord.adapters.terminal.timeline_listing import HistoryChanges, changes_at
+from onrecord.adapters.terminal.timeline_listing import HistoryChanges, changes_at, with_redactions
 from onrecord.domain.errors import ConversationNotFound
 from onrecord.projections.history.timeline import Timeline
 
@@ -62,7 +62,6 @@ class ShownConversation:
     """A conversation: where it stands, what goes on from it, and a stretch of its events."""
 
     named: Named
-    at: int
     rows: Rows
     forks: tuple[Listed, ...]
 
@@ -95,7 +94,6 @@ def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
     forks = tuple(store.forks(which.conversation_id))
     return ShownConversation(
         named=which,
-        at=version,
         rows=_rows(store, which, max(0, last - STRETCH), last),
         forks=forks,
     )
@@ -127,14 +125,14 @@ def _rows(store: Store, which: Named, after: int, last: int) -> Rows:
     fold = Timeline(side_lines=True, standing=changes.losses)
     read = backend.read(conversation_id, after=max(0, after - _BEFORE), until=last)
     recorded = list(actors.noted(read))
-    listed = [actors.named(row) for event in recorded for row in fold.rows(event)]
+    rows = (actors.named(row) for event in recorded for row in fold.rows(event))
+    listed = list(with_redactions(rows, changes.redacted))
     has_documents = may_hold_documents(row for row in listed if row.version > after)
     held = store.get(conversation_id).documents() if has_documents and which.key else ()
     events = shown_events(
         recorded,
         listed,
         after=after,
-        redacted={event.version for event in recorded if event.version in changes.redacted},
         documents=(each for each in held if each.conversation_id == conversation_id),
         summary=_summary(changes),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from onrecord.domain.errors import counted
 from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
@@ -49,14 +50,32 @@ def reason_of(event: RecordedEvent, content: RequestContent) -> str:
     return "Erased." if event.body is None else REASONS[content.reason(event)]
 
 
-def document_view(
-    held: HeldDocument, recorded: Mapping[Place, RecordedEvent], content: RequestContent
-) -> DocumentView:
-    """Return where a document is in a request, or why it is not there.
+@dataclass(frozen=True, slots=True)
+class DocumentSources:
+    """Where documents may come from: the events up to a request, those that it has, and results by call."""
 
-    `recorded` has the events up to the version of the request.
-    """
-    is_seen, why, rule = _whereabouts(held, recorded, content)
+    recorded: Mapping[Place, RecordedEvent]
+    present: Container[Place]
+    results: Mapping[tuple[UUID, str], Sequence[int]]
+
+
+def sources_of(
+    recorded: Mapping[Place, RecordedEvent], present: Container[Place]
+) -> DocumentSources:
+    """Return where documents may come from: `recorded` are the events, `present` those that a request has."""
+    results: dict[tuple[UUID, str], list[int]] = {}
+    for event in recorded.values():
+        result = event.event() if event.type == "tool_result.recorded" else None
+        if isinstance(result, ToolResultRecorded):
+            results.setdefault((event.conversation_id, result.call_id), []).append(event.version)
+    return DocumentSources(recorded, present, results)
+
+
+def document_view(
+    held: HeldDocument, sources: DocumentSources, content: RequestContent
+) -> DocumentView:
+    """Return where a document is in a request, or why it is not there."""
+    is_seen, why, rule = _whereabouts(held, sources, content)
     return DocumentView(
         version=held.version,
         is_own=held.conversation_id == content.conversation,
@@ -72,39 +91,30 @@ def _is_of(route: Route, held: HeldDocument, place: Place) -> bool:
     return (route.version, route.media_type) == (place[1], held.document.media_type)
 
 
-def _holder(held: HeldDocument, recorded: Mapping[Place, RecordedEvent]) -> Place:
+def _holder(held: HeldDocument, sources: DocumentSources) -> Place:
     """Return where the event is that a request has a document from, such as the result it was found in."""
     place = (held.conversation_id, held.version)
-    found = recorded[place].event() if place in recorded else None
+    event = sources.recorded.get(place)
+    found = None if event is None else event.event()
     if not isinstance(found, DocumentExtracted):
         return place
     if found.version is not None:
         return held.conversation_id, found.version
-    results = (
-        version
-        for (conversation, version), event in recorded.items()
-        if conversation == place[0] and version < place[1] and _answers(event, held.call_id)
-    )
-    return place[0], max(results, default=place[1])
-
-
-def _answers(event: RecordedEvent, call_id: str | None) -> bool:
-    if event.type != "tool_result.recorded":
-        return False
-    result = event.event()
-    return isinstance(result, ToolResultRecorded) and result.call_id == call_id
+    versions = sources.results.get((held.conversation_id, held.call_id or ""), ())
+    before = (version for version in versions if version < held.version)
+    return held.conversation_id, max(before, default=held.version)
 
 
 def _whereabouts(
-    held: HeldDocument, recorded: Mapping[Place, RecordedEvent], content: RequestContent
+    held: HeldDocument, sources: DocumentSources, content: RequestContent
 ) -> tuple[bool, str, str]:
     """Return whether a document goes, why, and the entry of the capabilities that decided."""
     if held.conversation_id == content.conversation and held.version > content.version:
         later = counted(held.version - content.version, "version")
         return False, f"Recorded later: {later} after the request.", ""
-    place = _holder(held, recorded)
-    if place not in content.blocks():
-        event = recorded.get(place)
+    place = _holder(held, sources)
+    if place not in sources.present:
+        event = sources.recorded.get(place)
         return False, "Not read." if event is None else reason_of(event, content), ""
     routes = [each for each in content.report.routes if _is_of(each, held, place)]
     if not routes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 from uuid import UUID
@@ -88,7 +88,6 @@ class ShownEvent:
 
     version: int
     recorded_at: int
-    actor: str | None
     rows: tuple[ShownRow, ...]
     documents: tuple[ShownDocument, ...]
     exchange: int | None = None
@@ -119,7 +118,6 @@ def shown_events(
     rows: Iterable[Row],
     *,
     after: int,
-    redacted: Collection[int],
     documents: Iterable[HeldDocument],
     summary: Summary | None,
 ) -> tuple[ShownEvent, ...]:
@@ -146,8 +144,7 @@ def shown_events(
                 ShownEvent(
                     version=version,
                     recorded_at=first.recorded_at,
-                    actor=first.actor,
-                    rows=tuple(_row(each, event, results, redacted) for each in group),
+                    rows=tuple(_row(each, event, results) for each in group),
                     documents=tuple(held.get(version, ())),
                     exchange=first.exchange if first.exchange != (exchange or 0) else None,
                     branch=_branch(side, branches) if side != line and side is not None else None,
@@ -159,11 +156,7 @@ def shown_events(
     return tuple(shown)
 
 
-def _row(
-    row: Row, event: RecordedEvent, results: Mapping[int, int], redacted: Collection[int]
-) -> ShownRow:
-    if row.version in redacted:
-        row = _with_mark(row, "redacted")
+def _row(row: Row, event: RecordedEvent, results: Mapping[int, int]) -> ShownRow:
     look = _look(row)
     name, text = None, row.text
     if row.kind in _CALLS:
@@ -177,10 +170,6 @@ def _row(
         glimpse=_glimpse(text) if look == "folded" else None,
         detail=_detail(event) if row.kind == "tools" else None,
     )
-
-
-def _with_mark(row: Row, mark: Mark) -> Row:
-    return replace(row, marks=(*row.marks, mark))
 
 
 def _look(row: Row) -> Look:

@@ -34,7 +34,6 @@ class ChangeView:
 class DiffView:
     """What changed from the request at version `a` to the one at version `b`."""
 
-    api: str
     a: int
     b: int
     changes: tuple[ChangeView, ...]
@@ -43,7 +42,7 @@ class DiffView:
 def diff_view(diff: RequestDiff, conversation: UUID) -> DiffView:
     """Return what changed in the requests of a conversation, what holds for all of it first."""
     changes = (*_settings(diff), *(_event(each, conversation) for each in diff.events))
-    return DiffView(diff.api, diff.a, diff.b, changes)
+    return DiffView(diff.a, diff.b, changes)
 
 
 def _settings(diff: RequestDiff) -> Iterator[ChangeView]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.page.document_view import DocumentView, document_view, reason_of
+from onrecord.adapters.page.document_view import DocumentView, document_view, reason_of, sources_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request
@@ -17,7 +17,7 @@ from onrecord.projections.history.held_documents import HeldDocument
 from onrecord.projections.history.history import Note
 from onrecord.projections.history.responses import Place
 from onrecord.projections.history.timeline import Timeline
-from onrecord.projections.matching.message_pieces import Piece, id_of, pieces_of
+from onrecord.projections.matching.message_pieces import Piece, id_of, message_pieces
 from onrecord.projections.matching.request_diff import RequestContent
 from onrecord.projections.matching.request_origins import Origin, origins
 
@@ -49,11 +49,16 @@ class OriginView:
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """A note of the report, and the event that it is about; None where it is about the whole."""
+    """A note of the report, and the event that it is about.
+
+    `version` is None where it is about the whole. `origin` is None too where a fork and its origin both
+    have an event of that version: a report names no conversation.
+    """
 
     deed: str
     why: str
     rule: str
+    version: int | None
     origin: OriginView | None
 
 
@@ -141,16 +146,18 @@ def request_view(
     by_place: dict[Place, RecordedEvent] = {
         (event.conversation_id, event.version): event for event in recorded
     }
+    present = content.blocks()
+    sources = sources_of(by_place, present)
     return RequestView(
         api=request.api,
         at=content.version,
         size=sum(map(len, request.body_parts().values())),
         system="\n\n".join(_texts(next((body[name] for name in _SYSTEM if name in body), ""))),
         tools=tuple(_tools(body.get("tools") or body.get("toolConfig", {}).get("tools") or ())),
-        messages=tuple(_messages(request, content)),
-        notes=tuple(_notes(content)),
-        documents=tuple(document_view(each, by_place, content) for each in documents),
-        absent=tuple(_absent(by_place, content)),
+        messages=tuple(_messages(request, content, present)),
+        notes=tuple(_notes(content, by_place or present)),
+        documents=tuple(document_view(each, sources, content) for each in documents),
+        absent=tuple(_absent(by_place, present, content)),
         own_members=tuple(
             (name, _json(value))
             for name, value in body.items()
@@ -162,10 +169,12 @@ def request_view(
 # What goes.
 
 
-def _messages(request: Request, content: RequestContent) -> Iterator[MessageView]:
-    pieces = pieces_of(request.body[known_api(request.api).messages])
+def _messages(
+    request: Request, content: RequestContent, present: Iterable[Place]
+) -> Iterator[MessageView]:
+    pieces = message_pieces(request.body[known_api(request.api).messages])
     found = origins(pieces, content.history)
-    notes = content.notes(content.blocks())
+    notes = content.notes(present)
     for _, group in groupby(found, lambda origin: origin.piece.message):
         of_message = list(group)
         shown = (_piece(origin, content.conversation, notes) for origin in of_message)
@@ -266,26 +275,22 @@ def _shortened(value: Any) -> Any:
             return value
 
 
-def _notes(content: RequestContent) -> Iterator[NoteView]:
-    own = {
-        block.version
-        for turn in content.history.turns
-        for block in turn.blocks
-        if block.conversation in (None, content.conversation)
-    }
+def _notes(content: RequestContent, places: Iterable[Place]) -> Iterator[NoteView]:
+    by_place = content.notes(places)
+    found = {note: place for place, notes in by_place.items() for note in notes}
     for note in content.report:
-        version = note.version
-        origin = None if version is None else OriginView(version, version in own)
-        yield NoteView(note.deed, note.why, note.rule, origin)
+        place = found.get(note)
+        origin = None if place is None else _origin(place, content.conversation)
+        yield NoteView(note.deed, note.why, note.rule, note.version, origin)
 
 
 # What does not go.
 
 
 def _absent(
-    recorded: Mapping[Place, RecordedEvent], content: RequestContent
+    recorded: Mapping[Place, RecordedEvent], present: Container[Place], content: RequestContent
 ) -> Iterator[AbsentEvents]:
-    present, notes = content.blocks(), content.notes(recorded)
+    notes = content.notes(recorded)
     absent = (
         (event, place[0], reason_of(event, content), notes.get(place, ()))
         for place, event in recorded.items()

@@ -15,36 +15,28 @@ from onrecord.adapters.page.answers import shown
 from onrecord.adapters.page.request_diff_view import diff_view
 from onrecord.adapters.page.request_view import RequestView, request_view
 from onrecord.adapters.page.routes import paged
-from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import At, begun
+from onrecord.adapters.service.routes.requests import AtLeastOne, WindowQuery
 from onrecord.domain.events import RequestSent
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.apis.request import APIS
-from onrecord.projections.history.windows import Window
+from onrecord.projections.history.windows import MessageWindow, Window
 
 WINDOWS: Final = (1, 2, 3, 5, 10, 20)
 """The windows that the page offers, in exchanges."""
 
 
-class Exchanges(Model):
+class PageWindow(WindowQuery):
     """Which part of a conversation a request keeps: by default all of it."""
 
-    exchanges: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Keep the last exchanges, so many of them."""
-
-    step: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    """The edge of the window moves so many exchanges at once."""
-
-    def window(self) -> Window | None:
-        """Return the window."""
-        if self.exchanges is None:
-            return None
-        return Window(exchanges=self.exchanges, step=self.step)
+    step: AtLeastOne = 1
+    """The page names the exchanges that a window keeps: so its edge moves by one."""
 
 
-class RequestQuery(Exchanges, At):
+class RequestQuery(PageWindow, At):
     """Which request is shown."""
 
 
@@ -52,10 +44,10 @@ class RequestPageQuery(RequestQuery):
     """Which request is shown first."""
 
     api: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """The name of the API; without one, that of the request that was sent last."""
+    """The name of the API; without one, that of the last request that was sent up to the version."""
 
 
-class DiffQuery(Exchanges):
+class DiffQuery(PageWindow):
     """Which two requests are compared."""
 
     a: Version
@@ -69,13 +61,14 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     """Return the page with a slider over the versions of a conversation."""
     conversation, head = await begun(call)
     asked = call.query
-    sent = _sent(await conversation.events())
-    api = asked.api or (sent[-1][1] if sent else APIS[0])
+    sent, at = _sent(await conversation.events()), min(asked.at or head.version, head.version)
+    before = [api for version, api in sent if version <= at]
+    api = asked.api or (before[-1] if before else APIS[0])
     return await shown(
         call,
         "requests.html",
         key=call.path["key"],
-        at=min(asked.at or head.version, head.version),
+        at=at,
         version=head.version,
         api=api,
         apis=tuple(dict.fromkeys((*APIS, api))),
@@ -90,15 +83,16 @@ async def request(call: Call[RequestQuery, Empty]) -> Response:
     await begun(call)
     conversation = store_of(call.store).conversation(call.path["key"])
     asked = call.query
-    view, before = await call.steps.run(
-        partial(_seen, conversation, asked.at, call.path["api"], asked.window())
-    )
+    seen = partial(_seen, conversation, asked.at, call.path["api"], asked.window())
+    view, sent = await call.steps.run(seen)
+    before = [version for version, _ in sent if version < view.at]
     return await shown(
         call,
         "_request.html",
         key=call.path["key"],
         view=view,
-        before=before,
+        before=before[-1] if before else None,
+        sent_to=dict(sent).get(view.at),
         exchanges=asked.exchanges,
     )
 
@@ -113,15 +107,14 @@ async def diff(call: Call[DiffQuery, Empty]) -> Response:
 
 
 def _seen(
-    conversation: Conversation, at: int | None, api: str, window: Window | None
-) -> tuple[RequestView, int | None]:
-    """Return the request at a version, and the version of the request that was sent before it."""
+    conversation: Conversation, at: int | None, api: str, window: Window | MessageWindow | None
+) -> tuple[RequestView, list[tuple[int, str]]]:
+    """Return the request at a version, and the requests that were sent up to it."""
     made, content = request_content(conversation, at, api, window)
     recorded = list(stream_of(conversation).read_through(content.version))
     view = request_view(made, content, recorded, conversation.documents())
     own = [each for each in recorded if each.conversation_id == conversation.conversation_id]
-    before = [version for version, _ in _sent(own) if version < content.version]
-    return view, before[-1] if before else None
+    return view, _sent(own)
 
 
 def _sent(recorded: list[RecordedEvent]) -> list[tuple[int, str]]:

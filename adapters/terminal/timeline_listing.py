@@ -124,7 +124,7 @@ def show(
     standing = changes.losses if all_lines else as_recorded
     read = actors.noted(recorded)
     rows = map(actors.named, timeline(read, side_lines=all_lines, standing=standing))
-    marked = _with_redactions(with_instructions(rows, instructions or {}), changes.redacted)
+    marked = with_redactions(with_instructions(rows, instructions or {}), changes.redacted)
     marked = _with_links(marked, linked)
     if output.is_drawn():
         draw(output.console(), named, marked, changes.compaction)
@@ -133,7 +133,8 @@ def show(
             output.plain(*columns(row))
 
 
-def _with_redactions(rows: Iterable[Row], redacted: Container[int]) -> Iterator[Row]:
+def with_redactions(rows: Iterable[Row], redacted: Container[int]) -> Iterator[Row]:
+    """Yield rows, those of redacted versions with a mark."""
     for row in rows:
         is_redacted = row.version in redacted and row.kind != "line"
         yield replace(row, marks=(*row.marks, "redacted")) if is_redacted else row

@@ -1,4 +1,8 @@
-"""The messages of a request as pieces, whatever API it is of: what each is, and what it says."""
+"""The messages of a request as pieces, whatever API it is of: what each is, and what it says.
+
+Units (`units.py`) are the same or not: they find what a program sends back as it was recorded. What is
+rendered for another API says the same in other words, so it is looked for by the texts that it shares.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +48,11 @@ _LISTS: Final[Mapping[str, PieceKind | None]] = {
     "reasoning_content": "reasoning",
     "thinking": "reasoning",
     "content": None,
+    "refusal": "text",
     "parts": None,
     "images": "document",
+    "audio": "document",
+    "function_call": "call",
     "tool_calls": "call",
 }
 """The members of a message that hold its pieces, in order; None: each piece says what it is."""
@@ -58,7 +65,7 @@ _OWN_WORDS: Final = frozenset(
 _IDS: Final = ("tool_use_id", "call_id", "tool_call_id", "toolUseId", "id")
 
 
-def pieces_of(messages: list[Any]) -> Iterator[Piece]:
+def message_pieces(messages: list[Any]) -> Iterator[Piece]:
     """Yield the pieces of the messages of a request's body, in order."""
     for number, message in enumerate(messages):
         yield from _of_message(number, message)
@@ -154,6 +161,12 @@ def _of_message(number: int, message: Any) -> Iterator[Piece]:
     if role == "tool":
         yield Piece(number, role, "result", members)
         return
+    yield from list(_of_members(number, role, members)) or [
+        Piece(number, role, kind_of(members), members)
+    ]
+
+
+def _of_members(number: int, role: str, members: Mapping[str, Any]) -> Iterator[Piece]:
     for name, own in _LISTS.items():
         member = members.get(name)
         for value in cast("list[Any]", member if isinstance(member, list) else [member]):

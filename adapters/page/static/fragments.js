@@ -59,17 +59,6 @@ document.addEventListener("click", (event) => {
   else fill(target, link.href);
 });
 
-// `<form data-into="#id">` fills an element with the answer to what it asks.
-document.addEventListener("submit", (event) => {
-  const form = event.target;
-  const target = form.dataset.into && document.querySelector(form.dataset.into);
-  if (!target) return;
-  event.preventDefault();
-  const url = new URL(form.action);
-  url.search = new URLSearchParams(new FormData(form)).toString();
-  fill(target, url.href);
-});
-
 // `<section data-fragment="path">` is filled once the page is there.
 for (const element of document.querySelectorAll("[data-fragment]")) {
   fill(element, element.dataset.fragment);

@@ -7,14 +7,13 @@ from typing import Annotated, Final, Literal
 from pydantic import AwareDatetime, Field
 
 from onrecord.adapters.service.model import Model
+from onrecord.adapters.service.parameters import Key, Version
 from onrecord.projections.views.tool_ledger import Status
 
 SIZE: Final = 10_240
 LARGEST: Final = 262_144
 
-Key = Annotated[str, Field(min_length=1, max_length=1000)]
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
-Version = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Cursor = Annotated[str, Field(max_length=4000)]
 Size = Annotated[int, Field(ge=2048, le=LARGEST)]
 
@@ -26,7 +25,7 @@ class OfConversation(Model):
     """The key of the conversation; by default the server's own."""
 
 
-class SearchAsked(Model):
+class SearchArguments(Model):
     """What is looked for."""
 
     text: Annotated[str, Field(min_length=1, max_length=2000)]
@@ -53,7 +52,7 @@ class SearchAsked(Model):
     """The `next` of the page before."""
 
 
-class TurnsAsked(OfConversation):
+class TurnsArguments(OfConversation):
     """Which blocks of a history."""
 
     at: Version | None = None
@@ -69,7 +68,7 @@ class TurnsAsked(OfConversation):
     """The most bytes of the answer."""
 
 
-class RequestAsked(OfConversation):
+class RequestArguments(OfConversation):
     """Which request."""
 
     version: Version
@@ -85,7 +84,7 @@ class RequestAsked(OfConversation):
     """The most bytes of the body, and of the report."""
 
 
-class CallsAsked(OfConversation):
+class CallsArguments(Model):
     """Which calls of tools."""
 
     key: Key | None = None
