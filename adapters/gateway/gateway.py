@@ -10,10 +10,10 @@ from uuid import UUID
 from starlette.types import ASGIApp
 
 from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
+from onrecord.adapters.gateway.page_table import page_routes
 from onrecord.adapters.gateway.server import Address, serve
-from onrecord.adapters.page.sessions import Sessions
-from onrecord.adapters.page.table import page_routes
-from onrecord.adapters.page.visitors import Visitors
+from onrecord.adapters.page.visitors.sessions import Sessions
+from onrecord.adapters.page.visitors.visitors import Visitors
 from onrecord.adapters.proxy.call import Unrecorded
 from onrecord.adapters.proxy.proxy import Proxy
 from onrecord.adapters.proxy.signing import Signer

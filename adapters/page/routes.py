@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from onrecord.adapters.page.answers import problem_page
+from onrecord.adapters.service.access import Role
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 
@@ -25,6 +26,25 @@ def paged(
         *("GET", path, name, summary),
         role="read",
         query=query,
+        body=Empty,
+        answers=answers,
+        media_type="text/html",
+        problem=problem_page,
+    )
+
+
+def posted(
+    role: Role,
+    path: str,
+    name: str,
+    summary: str,
+    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
+) -> Route[Any, Any]:
+    """Return a route that a form is sent to, by whoever has a role; `form_of` reads the form."""
+    return Route(
+        *("POST", path, name, summary),
+        role=role,
+        query=Empty,
         body=Empty,
         answers=answers,
         media_type="text/html",

@@ -11,7 +11,7 @@ import onrecord
 from onrecord import Conversation, Store, Window
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.history_queries import request_content
-from onrecord.adapters.page.request_view import RequestView, request_view
+from onrecord.adapters.page.requests.request_view import RequestView, request_view
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event, ServerToolCallRecorded, ServerToolResultRecorded
 from tests.adapters.service.served import Served, served

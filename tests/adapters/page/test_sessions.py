@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 
-from onrecord.adapters.page.sessions import (
+from onrecord.adapters.page.visitors.sessions import (
     IDLE_SECONDS,
     LONGEST_SECONDS,
     MOST_OF_KEY,

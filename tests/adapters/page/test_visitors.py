@@ -11,8 +11,8 @@ import pytest
 import urllib3
 
 import onrecord
-from onrecord.adapters.page.sessions import IDLE_SECONDS, Sessions
-from onrecord.adapters.page.visitors import own_place
+from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from onrecord.adapters.page.visitors.visitors import own_place
 from onrecord.adapters.service import keyring
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.store import backend_of

@@ -16,7 +16,7 @@ from urllib3.util import Timeout
 from onrecord.adapters.app import connect_tenants
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.gateway.server import config_of
-from onrecord.adapters.page.sessions import Sessions
+from onrecord.adapters.page.visitors.sessions import Sessions
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.application import Service
 from onrecord.adapters.service.bodies import Limits

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from onrecord.adapters.page.document_view import REASONS
-from onrecord.adapters.page.request_view import line_of
+from onrecord.adapters.page.requests.document_view import REASONS
+from onrecord.adapters.page.requests.request_view import line_of
 from onrecord.projections.history.history import Note
 from onrecord.projections.matching.request_diff import EventChange, RequestDiff
 

@@ -9,7 +9,12 @@ from itertools import groupby
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.page.document_view import DocumentView, document_view, reason_of, sources_of
+from onrecord.adapters.page.requests.document_view import (
+    DocumentView,
+    document_view,
+    reason_of,
+    sources_of,
+)
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request

@@ -12,7 +12,12 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.events import ShownEvent, Summary, may_hold_documents, shown_events
+from onrecord.adapters.page.conversation.events import (
+    ShownEvent,
+    Summary,
+    may_hold_documents,
+    shown_events,
+)
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from onrecord.adapters.page import conversation, conversations, requests, sign_in, static_files
-from onrecord.adapters.page.visitors import Visitors, problem_or_sign_in
+from onrecord.adapters.page import static_files
+from onrecord.adapters.page.conversation import conversation
+from onrecord.adapters.page.lists import conversations
+from onrecord.adapters.page.requests import requests
+from onrecord.adapters.page.visitors import sign_in
+from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
 from onrecord.adapters.service.route import Route
 
 PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (

@@ -12,8 +12,8 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.history_queries import request_content
 from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.request_diff_view import diff_view
-from onrecord.adapters.page.request_view import RequestView, request_view
+from onrecord.adapters.page.requests.request_diff_view import diff_view
+from onrecord.adapters.page.requests.request_view import RequestView, request_view
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Version

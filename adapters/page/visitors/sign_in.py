@@ -5,28 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
-from urllib.parse import parse_qs
 
 from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page, shown
-from onrecord.adapters.page.visitors import SIGN_IN, Visitors, must_be_own_page, own_place
-from onrecord.adapters.service.bodies import body_of
+from onrecord.adapters.page.forms import form_of
+from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, must_be_own_page, own_place
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import (
-    MALFORMED,
     UNAUTHENTICATED,
-    WRONG_MEDIA_TYPE,
     Problem,
     headers_of,
 )
 from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 
-_LARGEST_FORM: Final = 16 << 10
 _MOST_AT_ONCE: Final = 16
-_FORM: Final = "application/x-www-form-urlencoded"
 
 
 class SignInQuery(Model):
@@ -56,7 +51,7 @@ class SignIn:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
         must_be_own_page(call.request)
         # The form comes as slowly as its sender likes: only keys that are looked for are counted.
-        fields = await _form_of(call)
+        fields = await form_of(call)
         self._open.enter(None)
         try:
             return await self._begun(call, fields)
@@ -109,17 +104,3 @@ def _open(
         media_type="text/html",
         problem=problem_page,
     )
-
-
-async def _form_of(call: Call[Any, Any]) -> dict[str, str]:
-    """Return the fields of a small form; Problem where the body is none."""
-    kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM:
-        raise Problem(WRONG_MEDIA_TYPE, f"send {_FORM}")
-    limits = replace(call.limits, body=_LARGEST_FORM)
-    body = await body_of(call.request, limits, call.share, is_json=False)
-    try:
-        fields = parse_qs(body.decode(), max_num_fields=8)
-    except ValueError:
-        raise Problem(MALFORMED, "the body is no form") from None
-    return {name: values[0] for name, values in fields.items()}

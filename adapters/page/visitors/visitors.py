@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page
-from onrecord.adapters.page.sessions import Sessions
+from onrecord.adapters.page.visitors.sessions import Sessions
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.doors import Door, is_called_loopback
 from onrecord.adapters.service.problems import FORBIDDEN, UNAUTHENTICATED, Problem

@@ -1,0 +1,29 @@
+"""Forms of the page: what a browser sends when a button is pressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from onrecord.adapters.service.bodies import body_of
+from onrecord.adapters.service.problems import MALFORMED, WRONG_MEDIA_TYPE, Problem
+from onrecord.adapters.service.route import Call
+
+_LARGEST: Final = 16 << 10
+_MOST_FIELDS: Final = 8
+_MEDIA_TYPE: Final = "application/x-www-form-urlencoded"
+
+
+async def form_of(call: Call[Any, Any]) -> dict[str, str]:
+    """Return the fields of a small form, the first of each name; Problem where the body is none."""
+    kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _MEDIA_TYPE:
+        raise Problem(WRONG_MEDIA_TYPE, f"send {_MEDIA_TYPE}")
+    limits = replace(call.limits, body=_LARGEST)
+    body = await body_of(call.request, limits, call.share, is_json=False)
+    try:
+        fields = parse_qs(body.decode(), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise Problem(MALFORMED, "the body is no form") from None
+    return {name: values[0] for name, values in fields.items()}

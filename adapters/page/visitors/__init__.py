@@ -1,0 +1,1 @@
+"""Who may look at the page: sessions, and signing in."""
