@@ -8,6 +8,7 @@ from typing import Any, Final
 from onrecord.adapters.page import static_files
 from onrecord.adapters.page.conversation import conversation
 from onrecord.adapters.page.lists import conversations
+from onrecord.adapters.page.proof.proof import Proofs
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.visitors import sign_in
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
@@ -25,6 +26,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 def page_routes(visitors: Visitors) -> tuple[Route[Any, Any], ...]:
     """Return all routes of the page, for these visitors, who may sign in."""
     guarded = (
-        replace(route, access=visitors.access, problem=problem_or_sign_in) for route in PAGE_ROUTES
+        replace(route, access=visitors.access, problem=problem_or_sign_in)
+        for route in (*PAGE_ROUTES, *Proofs().routes())
     )
     return (*guarded, *sign_in.routes_of(visitors))

@@ -23,13 +23,13 @@ def write_verified(verified: Verified, doubts: Iterable[str]) -> None:
         output.note(f"onrecord: {unfinished} begun and not finished: {advice}")
     for fault in verified.faults:
         output.plain(fault.conversation_id, fault.version or None, fault.why)
-    summary = _summary(verified)
+    counts = summary(verified)
     if verified.is_whole:
-        output.sentence(f"{summary}: all of it holds.")
+        output.sentence(f"{counts}: all of it holds.")
     elif verified.faults:
-        output.note(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
+        output.note(f"onrecord: {counts}: {counted(len(verified.faults), 'fault')}")
     else:
-        output.note(f"onrecord: {summary}: no fault, but the seals could not be checked")
+        output.note(f"onrecord: {counts}: no fault, but the seals could not be checked")
     for heading, lines in (
         ("checked", verified.checked),
         ("not checked", verified.unchecked),
@@ -55,7 +55,8 @@ def sealed_line(seal: VerifiedSeal) -> str:
     return f"{sealed}; an authority saw {seal.stamped:,} of them at {timestamp(seal.stamped_at)}"
 
 
-def _summary(verified: Verified) -> str:
+def summary(verified: Verified) -> str:
+    """Return what was checked, in numbers."""
     erased = f", {verified.erased:,} of them erased" if verified.erased else ""
     conversations = counted(verified.conversations, "conversation")
     recorded = (

@@ -1,0 +1,206 @@
+"""The page of a conversation's proof: what is sealed of it, and whether it is as it was sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from typing import Annotated, Any, Final
+
+from pydantic import Field, field_validator
+from starlette.responses import Response
+
+from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.forms import form_of
+from onrecord.adapters.page.proof.comparison import SealComparison, compared
+from onrecord.adapters.page.proof.seals import (
+    ConversationSeals,
+    Wanted,
+    seals_of_conversation,
+    shard_of,
+    shard_seals,
+)
+from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.service.quotas import Quota
+from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.settings import settings
+from onrecord.adapters.storage.http.problem_types import INVALID
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.terminal.output import Named, found_by
+from onrecord.adapters.terminal.timeline_listing import changes_at
+from onrecord.adapters.terminal.verified_listing import summary
+from onrecord.adapters.upkeep.verified import Verified
+from onrecord.domain.errors import ConversationNotFound
+from onrecord.projections.verification.verification import Fault
+
+_MOST_AT_ONCE: Final = 2
+"""How many verifications run at once; of one tenant, half of them."""
+
+_MOST_FAULTS: Final = 100
+
+
+class ProofQuery(Model):
+    """Which checkpoints are listed: the last ones, or others."""
+
+    before: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    """Those of fewer events than this."""
+
+    day: date | None = None
+    """Those up to the end of this day (UTC)."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _without_blanks(cls, value: object) -> object:
+        return None if value == "" else value
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSeal:
+    """A checkpoint that somebody chose: which of the places, and its size."""
+
+    place: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerification:
+    """What a verification came to, as the page shows it.
+
+    `at` is when it was made, in microseconds since 1970-01-01 UTC. `comparison` is with the checkpoint that
+    was chosen, if one was. `more_faults` is how many are not among `faults`.
+    """
+
+    at: int
+    summary: str
+    verified: Verified
+    comparison: SealComparison | None
+    faults: tuple[Fault, ...]
+    more_faults: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was to be checked was checked, and holds."""
+        unread = self.comparison is not None and self.comparison.unread is not None
+        return not (self.faults or unread)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProof:
+    """The proof of a conversation: its seals, and which of its events are redacted."""
+
+    named: Named
+    seals: ConversationSeals
+    redacted: tuple[int, ...]
+
+
+class Proofs:
+    """The answers about proofs; few verifications run at once, for each reads a conversation whole."""
+
+    def __init__(self) -> None:
+        """Have none under way."""
+        self._under_way = Quota(_MOST_AT_ONCE)
+
+    def routes(self) -> tuple[Route[Any, Any], ...]:
+        """Return the routes of these answers."""
+        path = "/c/{key}/proof"
+        verifying = posted("read", path, "pageVerification", "Verify it.", self.verification)
+        return (
+            paged(path, "pageProof", "Show what is sealed of a conversation.", proof, ProofQuery),
+            replace(verifying, is_long=True),
+        )
+
+    async def verification(self, call: Call[Empty, Empty]) -> Response:
+        """Return the page with what a verification came to."""
+        seal = seal_in(await form_of(call))
+        store, name = store_of(call.store), call.path["key"]
+        self._under_way.enter(call.tenant)
+        try:
+            done = await call.steps.run_long(partial(_verification, store, name, seal))
+            page = await call.steps.run_long(partial(_proof, store, name, Wanted()))
+        finally:
+            self._under_way.leave(call.tenant)
+        response = await shown(call, "proof.html", **_values(page, ProofQuery(), done))
+        response.headers["cache-control"] = "no-store"
+        return response
+
+
+async def proof(call: Call[ProofQuery, Empty]) -> Response:
+    """Return the page of a conversation's proof."""
+    store, query = store_of(call.store), call.query
+    wanted = Wanted(query.before, query.day)
+    page = await call.steps.run_long(partial(_proof, store, call.path["key"], wanted))
+    return await shown(call, "proof.html", **_values(page, query, None))
+
+
+def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
+    """Return the checkpoint that a form chooses, as `PLACE:SIZE`; Problem where that is none."""
+    text = fields.get("seal", "")
+    if not text:
+        return None
+    place, _, size = text.partition(":")
+    if not (_is_count(place) and _is_count(size)):
+        raise Problem(INVALID, "choose one of the checkpoints that are listed")
+    return ChosenSeal(int(place), int(size))
+
+
+def shown_verification(
+    verified: Verified, comparison: SealComparison | None, at: int
+) -> ShownVerification:
+    """Return what the page shows of a verification, and of the comparison with a checkpoint."""
+    found = dict.fromkeys((*verified.faults, *(comparison.faults if comparison else ())))
+    return ShownVerification(
+        at=at,
+        summary=summary(verified),
+        verified=verified,
+        comparison=comparison,
+        faults=tuple(found)[:_MOST_FAULTS],
+        more_faults=max(0, len(found) - _MOST_FAULTS),
+    )
+
+
+def _values(
+    page: ShownProof, query: ProofQuery, verification: ShownVerification | None
+) -> Mapping[str, Any]:
+    return {
+        "name": str(page.named),
+        "key": page.named.key,
+        "page": page,
+        "filters": query,
+        "verification": verification,
+    }
+
+
+def _proof(store: Store, name: str, wanted: Wanted) -> ShownProof:
+    which = _named(store, name)
+    seals = seals_of_conversation(store, which, settings().seals, wanted)
+    version = which.head.version
+    redacted = changes_at(backend_of(store), which.conversation_id, version).redacted
+    return ShownProof(which, seals, tuple(at for at in range(1, version + 1) if at in redacted))
+
+
+def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVerification:
+    which, backend = _named(store, name), backend_of(store)
+    verified = store.verify(which.conversation_id)
+    comparison = None
+    if seal is not None:
+        _, kept = shard_seals(store, settings().seals, shard_of(store, which))
+        if seal.place >= len(kept):
+            raise Problem(INVALID, "choose one of the checkpoints that are listed")
+        comparison = compared(backend, which.conversation_id, kept[seal.place], seal.size)
+    return shown_verification(verified, comparison, backend.clock())
+
+
+def _named(store: Store, name: str) -> Named:
+    """Return the conversation of a key or an id; nothing of others is told where there is none."""
+    found = found_by(store, name)
+    if found is None:
+        raise ConversationNotFound("no conversation has this key")
+    return found
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
