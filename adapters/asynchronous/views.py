@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -184,7 +184,7 @@ class AsyncViews:
         conversation: str | UUID | None = None,
         actor: str | None = None,
         on_behalf_of: str | None = None,
-        type: str | None = None,
+        type: str | Sequence[str] | None = None,
         model: str | None = None,
         tool: str | None = None,
         policy: str | None = None,

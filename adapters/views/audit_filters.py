@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -14,7 +14,7 @@ from onrecord.adapters.views.ports import PageQuery, PageRows
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.views.audit_facts import OUTCOMES, label_filters
 from onrecord.projections.views.search import SEARCH, parse_query
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import Row, storable
 
 _DOCUMENT: Final = re.compile(r"[0-9a-f]{8}(?:[0-9a-f]{56})?")
 _PLACED: Final = ("conversation_id", "since", "until")
@@ -41,6 +41,13 @@ def content_filters(
         "outcome": one_of("outcome", outcome, OUTCOMES),
         **_label_given(tenant, *label),
     }
+
+
+def types_given(type_: str | Sequence[str] | None) -> Row:
+    """Return the filter of a type of event, or of several; InvalidContent for what is no text."""
+    if type_ is None or isinstance(type_, str):
+        return {"type": text_if_given("type", type_)}
+    return {"types": [storable(text_given("a type", each)) for each in type_]}
 
 
 def _label_given(tenant: UUID, name: str | None, value: str | None) -> Row:

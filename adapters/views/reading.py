@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.adapters.streams.event_reading import uncounted
-from onrecord.adapters.views.audit_filters import content_filters, with_text
+from onrecord.adapters.views.audit_filters import content_filters, types_given, with_text
 from onrecord.adapters.views.following import Following
 from onrecord.adapters.views.own_projections import OwnProjections
 from onrecord.adapters.views.pages import (
@@ -284,7 +284,7 @@ class Views:
         conversation: str | UUID | None = None,
         actor: str | None = None,
         on_behalf_of: str | None = None,
-        type: str | None = None,
+        type: str | Sequence[str] | None = None,
         model: str | None = None,
         tool: str | None = None,
         policy: str | None = None,
@@ -302,7 +302,7 @@ class Views:
         """Return who did what and when, and nothing of what was said; the latest first.
 
         `actor` is who did it and `on_behalf_of` for whom, by name; `policy` and `deployment` are the
-        rules that were in force. `type` is the stored name of an event, such as `tool_call.recorded`.
+        rules that were in force. `type` is the stored name of an event, such as `tool_call.recorded`, or several.
         `document` finds what holds or sent it, by its short id or digest; `text` what says all its words,
         by the view `search`; `outcome` how it went. `label` is of the conversation, with any value or one.
         InvalidInput for a document, a label or a text in an encrypted store whose views may not tell it.
@@ -311,7 +311,7 @@ class Views:
             "conversation_id": self._id(conversation),
             "actor": self._digested(actor),
             "on_behalf_of": self._digested(on_behalf_of, "on_behalf_of"),
-            "type": text_if_given("type", type),
+            **types_given(type),
             "model": text_if_given("model", model),
             "tool": text_if_given("tool", tool),
             "policy": text_if_given("policy", policy),

@@ -106,6 +106,15 @@ def test_a_text_finds_the_events_that_say_all_its_words(store: onrecord.Store) -
     assert all("parcel" not in repr(each) for each in store.views.audit(text="report"))
 
 
+def test_several_types_are_found_together_and_page_by_their_cursor(store: onrecord.Store) -> None:
+    types = ["request.sent", "annotation.added"]
+    every = [(each.key, each.version) for each in store.views.audit() if each.type in types]
+    first = store.views.audit(type=types, limit=2)
+    rest = store.views.audit(type=types, after=first.after)
+    assert [(each.key, each.version) for each in (*first, *rest)] == every
+    assert found(store, type=[]) == []
+
+
 def test_a_label_finds_the_conversations_that_have_it_now(store: onrecord.Store) -> None:
     everything_of_ill = {(each.key, each.version) for each in store.views.audit(conversation="ill")}
     assert set(found(store, label="category", label_value="health")) == everything_of_ill

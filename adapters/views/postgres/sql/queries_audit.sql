@@ -53,6 +53,8 @@ WHERE v.generation = $1 AND v.tenant = $2
     AND ($3::jsonb ->> 'actor' IS NULL OR v.actor = $3::jsonb ->> 'actor')
     AND ($3::jsonb ->> 'on_behalf_of' IS NULL OR v.on_behalf_of = $3::jsonb ->> 'on_behalf_of')
     AND ($3::jsonb ->> 'type' IS NULL OR v.type = $3::jsonb ->> 'type')
+    AND ($3::jsonb ->> 'types' IS NULL OR v.type IN (
+        SELECT jsonb_array_elements_text($3::jsonb -> 'types')))
     AND ($3::jsonb ->> 'model' IS NULL OR v.model = $3::jsonb ->> 'model')
     AND ($3::jsonb ->> 'tool' IS NULL OR v.tool = $3::jsonb ->> 'tool')
     AND ($3::jsonb ->> 'policy' IS NULL OR v.policy = $3::jsonb ->> 'policy')

@@ -61,6 +61,7 @@ WHERE generation = ?1 AND tenant = ?2
   AND (?3 ->> 'actor' IS NULL OR actor = ?3 ->> 'actor')
   AND (?3 ->> 'on_behalf_of' IS NULL OR on_behalf_of = ?3 ->> 'on_behalf_of')
   AND (?3 ->> 'type' IS NULL OR type = ?3 ->> 'type')
+  AND (?3 ->> 'types' IS NULL OR type IN (SELECT value FROM json_each(?3 -> 'types')))
   AND (?3 ->> 'model' IS NULL OR model = ?3 ->> 'model')
   AND (?3 ->> 'tool' IS NULL OR tool = ?3 ->> 'tool')
   AND (?3 ->> 'policy' IS NULL OR policy = ?3 ->> 'policy')
