@@ -14,6 +14,7 @@ from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.adapters.terminal.view_pages import entry_document, name_of
+from onrecord.adapters.terminal.view_states import state_of, workers_at_work
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 
@@ -31,8 +32,6 @@ _PARKED: Final = (
     *(Column("type"), Column("attempts", Kind.COUNT), Column("tried again")),
     Column("error", Kind.NAME),
 )
-
-_UNKNOWN: Final = "no worker knows it: start one with --projection module:NAME"
 
 _NAMED: Final = 10
 """How many other tenants are named, at the most."""
@@ -67,7 +66,7 @@ def views(
         show_rows(_STATUS_COLUMNS, rows)
         _note_other_tenants(store, waiting)
         if working is not None:
-            output.note(_at_work(working))
+            output.note(workers_at_work(working))
 
 
 def parked(
@@ -230,34 +229,9 @@ def _note_other_tenants(store: Store, waiting: Iterable[Parked]) -> None:
         output.note(f"parked of other tenants, each by its ONRECORD_TENANT: {listed}{more}")
 
 
-def _at_work(working: Workforce) -> str:
-    if not working.workers:
-        return "no worker is at work: `onrecord worker` folds what the views lack"
-    share = f"{working.held:,} of {counted(working.parts, 'part')}"
-    return f"{counted(working.workers, 'worker')} at work, on {share} of the log"
-
-
 def _status_row(status: ViewStatus, parked: int, working: Workforce | None) -> tuple[Cell, ...]:
     counts = (status.generation, status.position, status.behind, parked)
-    return status.view, *counts, _state(status, working)
-
-
-def _state(status: ViewStatus, working: Workforce | None) -> str:
-    """Return what is to be known of a view in a few words."""
-    parts: list[str] = []
-    if status.generation is None:
-        parts.append("not begun: nobody has read it" if working is None else "not begun")
-    if working is not None and not working.at(status.view) and working.workers and status.behind:
-        parts.append(_UNKNOWN)
-    if status.paused:
-        parts.append("paused")
-    if status.stopped is not None:
-        parts.append(f"stopped: {status.stopped}")
-    if status.built is not None:
-        stopped = status.build_stopped
-        progress = "rebuilding" if stopped is None else f"its rebuild is stopped: {stopped}"
-        parts.append(f"{progress}, {status.built:,} of {status.events:,}")
-    return "; ".join(parts)
+    return status.view, *counts, state_of(status, working)
 
 
 def _status_document(status: ViewStatus, parked: int, working: Workforce | None) -> dict[str, Any]:

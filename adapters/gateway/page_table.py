@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from onrecord.adapters.page import static_files
 from onrecord.adapters.page.conversation import conversation
-from onrecord.adapters.page.lists import audit, conversations
+from onrecord.adapters.page.lists import audit, conversations, operations
 from onrecord.adapters.page.proof.proof import Proofs
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.visitors import sign_in
@@ -17,6 +17,7 @@ from onrecord.adapters.service.route import Route
 PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *conversations.ROUTES,
     *audit.ROUTES,
+    *operations.ROUTES,
     *conversation.ROUTES,
     *requests.ROUTES,
     *static_files.ROUTES,
