@@ -9,6 +9,8 @@ from onrecord.adapters.page import static_files
 from onrecord.adapters.page.conversation import conversation
 from onrecord.adapters.page.lists import audit, conversations, operations
 from onrecord.adapters.page.proof.proof import Proofs
+from onrecord.adapters.page.conversation import conversation, time_pages
+from onrecord.adapters.page.lists import conversations
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.visitors import sign_in
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
@@ -19,6 +21,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *audit.ROUTES,
     *operations.ROUTES,
     *conversation.ROUTES,
+    *time_pages.ROUTES,
     *requests.ROUTES,
     *static_files.ROUTES,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
@@ -60,6 +61,31 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
+_LENGTHS: Final = (
+    *((1_000, 1, "µs"), (1_000_000, 1_000, "ms"), (60_000_000, 1_000_000, "s")),
+    *((3_600_000_000, 60_000_000, "min"),),
+)
+
+
+def lasting(microseconds: int) -> str:
+    """Return how long something took, in one unit: `812 ms`, `3.4 s`, `12 min`."""
+    for limit, unit, name in _LENGTHS:
+        if microseconds < limit:
+            return f"{_number(microseconds / unit, 0 if unit < 1_000_000 else 1)} {name}"
+    return f"{_number(microseconds / 3_600_000_000, 1)} h"
+
+
+def _number(number: float, decimals: int) -> str:
+    return f"{number:,.{decimals}f}".removesuffix(".0")
+
+
+def dollars(cost: Decimal) -> str:
+    """Return a price in dollars, with four decimals where it is less than one."""
+    if cost >= 1:
+        return f"${cost:,.2f}"
+    return f"${cost:.4f}" if cost >= Decimal("0.0001") or not cost else f"${cost:.6f}"
+
+
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "visible": visible,
     "moment": moment,
@@ -68,6 +94,8 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "markdown": markdown,
     "indented": indented,
     "segment": segment,
+    "lasting": lasting,
+    "dollars": dollars,
 }
 
 

@@ -1,0 +1,107 @@
+"""The page of what a conversation's responses and calls took, and its totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal
+
+from starlette.responses import Response
+
+from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.conversation.prices import PagePrices, page_prices
+from onrecord.adapters.page.conversation.time_tables import (
+    By,
+    Ranking,
+    Totals,
+    ranked_calls,
+    ranked_responses,
+    totals_of,
+)
+from onrecord.adapters.page.conversation.times import CallTime, ResponseTime, Times, times_of
+from onrecord.adapters.page.conversation.waterfall import Waterfall, waterfall_of
+from onrecord.adapters.page.routes import paged
+from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.service.routes.conversations import At
+from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.terminal.output import Named, found_by
+from onrecord.domain.errors import ConversationNotFound
+
+
+class TimesQuery(At):
+    """From which version on the bars are shown, and what the tables are sorted by."""
+
+    by: Literal["time", "cost", "tokens", "size"] = "time"
+    """What the tables are sorted by, the most first; a table without it goes by time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTimes:
+    """A conversation's totals, a stretch of its bars, and its tables."""
+
+    totals: Totals
+    is_later: bool
+    waterfall: Waterfall
+    calls: Ranking[CallTime]
+    responses: Ranking[ResponseTime]
+
+
+async def times(call: Call[TimesQuery, Empty]) -> Response:
+    """Return the page of what the responses and the calls of a conversation took."""
+    named, found, prices = await call.steps.run(
+        partial(_times, store_of(call.store), call.path["key"])
+    )
+    page = shown_times(found, call.query.by, call.query.at or 1)
+    return await shown(
+        *(call, "times.html"),
+        name=str(named),
+        key=named.key,
+        page=page,
+        prices=prices.state,
+        at=call.query.at,
+        by=call.query.by,
+    )
+
+
+async def totals(call: Call[Empty, Empty]) -> Response:
+    """Return the fragment of a conversation's totals."""
+    named, found, prices = await call.steps.run(
+        partial(_times, store_of(call.store), call.path["key"])
+    )
+    return await shown(
+        *(call, "_totals.html"),
+        name=str(named),
+        totals=totals_of(found),
+        prices=prices.state,
+    )
+
+
+def shown_times(found: Times, by: By, at: int) -> ShownTimes:
+    """Return what the page shows of times: tables by a column, and the bars from a version on."""
+    return ShownTimes(
+        totals=totals_of(found),
+        is_later=found.is_later,
+        waterfall=waterfall_of(found, at),
+        calls=ranked_calls(found.calls, by),
+        responses=ranked_responses(found.responses, by),
+    )
+
+
+def _times(store: Store, name: str) -> tuple[Named, Times, PagePrices]:
+    found = found_by(store, name)
+    if found is None:
+        raise ConversationNotFound("no conversation has this key")
+    prices = page_prices()
+    recorded = backend_of(store).read(found.conversation_id, until=found.head.version)
+    return found, times_of(recorded, prices.prices), prices
+
+
+ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    paged(
+        *("/c/{key}/times", "pageTimes", "What took long, and what cost most?"),
+        *(times, TimesQuery),
+    ),
+    paged("/c/{key}/totals", "pageTotals", "What did a conversation take in all?", totals),
+)
