@@ -18,6 +18,13 @@ from onrecord.adapters.page.conversation.events import (
     may_hold_documents,
     shown_events,
 )
+from onrecord.adapters.page.conversation.prices import page_prices
+from onrecord.adapters.page.conversation.times import (
+    CallTime,
+    ResponseTime,
+    times_by_version,
+    times_of,
+)
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
@@ -40,6 +47,9 @@ STRETCH: Final = 200
 _BEFORE: Final = 200
 """So many events before a stretch are read, for its results to find their calls."""
 
+_SOON_READ: Final = 20_000
+"""So many events are read and added up within about a second."""
+
 
 class Stretch(Model):
     """Which stretch of events: those before a version, or those after one."""
@@ -53,9 +63,13 @@ class Stretch(Model):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A stretch of events, and whether there are others on its two sides."""
+    """A stretch of events, and whether there are others on its two sides.
+
+    `times` tells by version what calls and responses took.
+    """
 
     events: tuple[ShownEvent, ...]
+    times: Mapping[int, CallTime | ResponseTime]
     first: int
     last: int
     has_earlier: bool
@@ -69,6 +83,11 @@ class ShownConversation:
     named: Named
     rows: Rows
     forks: tuple[Listed, ...]
+
+    @property
+    def has_totals(self) -> bool:
+        """Return whether all events are soon read, so that their totals are shown at once."""
+        return self.named.head.version <= _SOON_READ
 
 
 async def conversation(call: Call[At, Empty]) -> Response:
@@ -141,7 +160,14 @@ def _rows(store: Store, which: Named, after: int, last: int) -> Rows:
         documents=(each for each in held if each.conversation_id == conversation_id),
         summary=_summary(changes),
     )
-    return Rows(events, after + 1, last, has_earlier=after > 0, has_later=last < which.head.version)
+    return Rows(
+        events,
+        times=times_by_version(times_of(recorded, page_prices().prices)),
+        first=after + 1,
+        last=last,
+        has_earlier=after > 0,
+        has_later=last < which.head.version,
+    )
 
 
 def _summary(changes: HistoryChanges) -> Summary | None:

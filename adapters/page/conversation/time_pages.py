@@ -13,8 +13,10 @@ from onrecord.adapters.page.answers import shown
 from onrecord.adapters.page.conversation.prices import PagePrices, page_prices
 from onrecord.adapters.page.conversation.time_tables import (
     By,
+    Extremes,
     Ranking,
     Totals,
+    extremes_of,
     ranked_calls,
     ranked_responses,
     totals_of,
@@ -39,9 +41,10 @@ class TimesQuery(At):
 
 @dataclass(frozen=True, slots=True)
 class ShownTimes:
-    """A conversation's totals, a stretch of its bars, and its tables."""
+    """A conversation's totals, what took and cost most in it, a stretch of its bars, and its tables."""
 
     totals: Totals
+    extremes: Extremes
     is_later: bool
     waterfall: Waterfall
     calls: Ranking[CallTime]
@@ -82,6 +85,7 @@ def shown_times(found: Times, by: By, at: int) -> ShownTimes:
     """Return what the page shows of times: tables by a column, and the bars from a version on."""
     return ShownTimes(
         totals=totals_of(found),
+        extremes=extremes_of(found),
         is_later=found.is_later,
         waterfall=waterfall_of(found, at),
         calls=ranked_calls(found.calls, by),

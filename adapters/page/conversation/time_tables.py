@@ -66,6 +66,31 @@ def _ranking(
 
 
 @dataclass(frozen=True, slots=True)
+class Extremes:
+    """The call and the response that took longest, and those that weigh most; None where nothing tells.
+
+    Behind the heaviest call the next response grew most; the dearest response costs most.
+    """
+
+    slowest_call: CallTime | None
+    heaviest_call: CallTime | None
+    slowest_response: ResponseTime | None
+    dearest_response: ResponseTime | None
+
+
+def extremes_of(times: Times) -> Extremes:
+    """Return what took longest and what weighs most in a conversation."""
+    slow, heavy = (ranked_calls(times.calls, by).entries[:1] for by in ("time", "tokens"))
+    long, dear = (ranked_responses(times.responses, by).entries[:1] for by in ("time", "cost"))
+    return Extremes(
+        slowest_call=next((call for call in slow if call.duration is not None), None),
+        heaviest_call=next((call for call in heavy if call.growth is not None), None),
+        slowest_response=next((each for each in long if each.duration is not None), None),
+        dearest_response=next((each for each in dear if each.cost is not None), None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """What a conversation took and used in all, side branches and interrupted responses too.
 

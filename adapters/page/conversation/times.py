@@ -131,7 +131,7 @@ class CallTime:
 class Times:
     """The responses and the calls of a conversation, in order, and when it began and last moved.
 
-    `is_later` says that events were recorded later than they happened: an import brought them.
+    `is_later` says that the first event was recorded later than it happened: an import brought it.
     """
 
     is_later: bool
@@ -139,12 +139,6 @@ class Times:
     ended: int
     responses: tuple[ResponseTime, ...]
     calls: tuple[CallTime, ...]
-
-
-def moment_of(event: RecordedEvent) -> int:
-    """Return when an event was: as the log's clock says, or the writer's where it was recorded later."""
-    occurred_at = event.client_header().occurred_at
-    return occurred_at if event.recorded_at - occurred_at > _LATE else event.recorded_at
 
 
 def duration_of(began: int | None, ended: int | None) -> int | None:
@@ -163,6 +157,13 @@ def times_of(recorded: Iterable[RecordedEvent], prices: Prices) -> Times:
     for event in recorded:
         fold.take(event)
     return fold.times()
+
+
+def times_by_version(times: Times) -> Mapping[int, CallTime | ResponseTime]:
+    """Return the calls and the responses by their versions, but not the several of one event."""
+    found: list[CallTime | ResponseTime] = [*times.calls, *times.responses]
+    several = Counter(each.version for each in found)
+    return {each.version: each for each in found if several[each.version] == 1}
 
 
 class _Place(NamedTuple):
@@ -193,7 +194,11 @@ class _Fold:
         self._is_later = False
 
     def take(self, event: RecordedEvent) -> None:
-        self._first, self._last = self._first or event, event
+        if self._first is None:
+            # An import brings a conversation from its first event on; headers are slow to read.
+            self._first = event
+            self._is_later = _is_late(event, event.client_header().occurred_at)
+        self._last = event
         if event.type in TOOL_LEDGER.types:
             self._ledger.take(event)
         if event.type in _OF_CALLS:
@@ -221,9 +226,11 @@ class _Fold:
         )
 
     def _moment(self, event: RecordedEvent) -> int:
-        moment = moment_of(event)
-        self._is_later = self._is_later or moment != event.recorded_at
-        return moment
+        """Return when an event was: by the log's clock, or by its writer's where an import brought it."""
+        if not self._is_later:
+            return event.recorded_at
+        occurred_at = event.client_header().occurred_at
+        return occurred_at if _is_late(event, occurred_at) else event.recorded_at
 
     def _end(self, event: RecordedEvent, members: JsonObject) -> None:
         request = self._requests.get(members.get("request"))
@@ -262,6 +269,10 @@ class _Fold:
             result_version=at,
             size=result.size if result and result.size else None,
         )
+
+
+def _is_late(event: RecordedEvent, occurred_at: int) -> bool:
+    return event.recorded_at - occurred_at > _LATE
 
 
 def _members(event: RecordedEvent) -> JsonObject:

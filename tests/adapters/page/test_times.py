@@ -16,6 +16,7 @@ import onrecord
 from onrecord import AssistantCall
 from onrecord.adapters.page.conversation.time_tables import (
     MOST,
+    extremes_of,
     ranked_calls,
     ranked_responses,
     totals_of,
@@ -210,6 +211,12 @@ def test_tables_have_the_most_first_and_what_is_not_known_last() -> None:
     costs = [each.cost or Decimal() for each in by_cost.entries]
     assert costs == sorted(costs, reverse=True)
     assert ranked_calls(found.calls, "cost").by == "time", "a call has no price"
+    extremes = extremes_of(found)
+    assert extremes.slowest_call == by_time.entries[0]
+    assert extremes.heaviest_call == found.calls[0], "of two that are alike the first one"
+    assert extremes.dearest_response == by_cost.entries[0]
+    nothing = extremes_of(Story().times())
+    assert (nothing.slowest_call, nothing.dearest_response) == (None, None)
     many = [found.calls[0]] * (MOST + 1)
     assert (len(ranked_calls(many, "time").entries), ranked_calls(many, "time").count) == (200, 201)
 
@@ -301,3 +308,44 @@ def test_the_page_links_each_bar_and_runs_nothing_of_what_a_name_says(
         (tmp_path / "prices.toml").write_text("[models.x]\ninput = -1\noutput = 1\n")
         monkeypatch.setenv("ONRECORD_PRICES", str(tmp_path / "prices.toml"))
         assert "cannot be read" in page.ask("GET", "/c/a%2Fb/times").data.decode()
+
+
+def test_a_conversation_tells_beside_each_call_and_response_what_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prices.toml").write_text("[models.sonnet]\ninput = 3000\noutput = 1\n")
+    monkeypatch.setenv("ONRECORD_PRICES", str(tmp_path / "prices.toml"))
+    url, response = f"sqlite:///{tmp_path / 'log.db'}", uuid4()
+    template = Template(spans=(), sha256="00" * 32, size=10)
+    sent = RequestSent(api=API, endpoint="/v1/messages", model="sonnet", template=template)
+    content = ToolCall(id="c1", name="look", arguments={})
+    gave = ToolResult(call_id="c1", content=(Text(text="found"),))
+    with onrecord.connect(url) as store:
+        chat = store.conversation("priced")
+        chat.user("Go on.")
+        chat.log.append(sent)
+        chat.log.append(
+            ToolCallRecorded(
+                response=response, index=0, call_id="c1", name="look", content=content
+            ),
+            ResponseCompleted(
+                response=response,
+                api=API,
+                model="sonnet",
+                envelope={"usage": {"cache_read_input_tokens": 7}},
+                input_tokens=1_000,
+                output_tokens=0,
+            ),
+        )
+        chat.log.append(ToolResultRecorded(call_id="c1", content=gave, is_error=True))
+    with served(url) as page:
+        text = page.ask("GET", "/c/priced").data.decode()
+        call, ended = (
+            text[text.index(f'id="v{version}"') :].partition("</article>")[0] for version in (4, 5)
+        )
+        assert re.search(r"took [0-9.]+ (µs|ms|s)<", call)
+        assert "7 read from a cache" in ended
+        assert "cost $3.00" in ended
+        assert 'data-fragment="/c/priced/totals"' in text
+        totals = page.ask("GET", "/c/priced/totals").data.decode()
+        assert ("$3.00" in totals, "1 failed" in totals) == (True, True)
