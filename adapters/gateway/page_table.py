@@ -10,6 +10,7 @@ from onrecord.adapters.page.conversation import conversation
 from onrecord.adapters.page.lists import audit, conversations, operations
 from onrecord.adapters.page.proof.proof import Proofs
 from onrecord.adapters.page.conversation import conversation, time_pages
+from onrecord.adapters.page.conversation import conversation, copying, event_page, word_search
 from onrecord.adapters.page.lists import conversations
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.visitors import sign_in
@@ -22,6 +23,9 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *operations.ROUTES,
     *conversation.ROUTES,
     *time_pages.ROUTES,
+    *word_search.ROUTES,
+    *event_page.ROUTES,
+    *copying.ROUTES,
     *requests.ROUTES,
     *static_files.ROUTES,
 )

@@ -37,7 +37,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
     """Return a template laid out with values, or say that the client has it already."""
     # Beside the event loop: a page may be long, and others wait.
-    body = await asyncio.to_thread(_laid_out, template, {"visitor": call.access, **values})
+    body = await asyncio.to_thread(laid_out, template, {"visitor": call.access, **values})
     tag = etag(sha256(body).hexdigest()[:32])
     if is_known(call.request, tag):
         return not_modified(tag)
@@ -46,12 +46,13 @@ async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
 
 def problem_page(problem: Problem, instance: str) -> Response:
     """Return the page that tells of a problem which came up at a path."""
-    body = _laid_out("problem.html", {"problem": problem, "instance": instance})
+    body = laid_out("problem.html", {"problem": problem, "instance": instance})
     headers = {**HEADERS, **headers_of(problem)}
     return Response(body, problem.type.status, headers, media_type="text/html")
 
 
-def _laid_out(template: str, values: dict[str, Any]) -> bytes:
+def laid_out(template: str, values: dict[str, Any]) -> bytes:
+    """Return a template laid out with values, in UTF-8."""
     # Half a surrogate pair has no UTF-8; `visible` shows it as its escape, attributes hold none.
     return _environment().get_template(template).render(values).encode(errors="replace")
 

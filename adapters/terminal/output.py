@@ -121,7 +121,7 @@ def draw_json(screen: Console, value: Any) -> None:
     from rich.json import JSON
 
     indented = JSON(jsontext.write(value).decode(), indent=2, highlight=False).text.plain
-    screen.print(JSONHighlighter()(_escaped_in_json(indented)), soft_wrap=True)
+    screen.print(JSONHighlighter()(escaped_in_json(indented)), soft_wrap=True)
 
 
 def console(*, stderr: bool = False, quiet: bool = False) -> Console:
@@ -170,10 +170,11 @@ def note(message: str) -> None:
 
 
 def _escaped_json(data: bytes) -> bytes:
-    return _escaped_in_json(data.decode()).encode()
+    return escaped_in_json(data.decode()).encode()
 
 
-def _escaped_in_json(text: str) -> str:
+def escaped_in_json(text: str) -> str:
+    """Return a JSON text with each character that steers as its JSON escape: it means the same."""
     return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -111,19 +111,19 @@ def _places(which: Named, stretch: Rows) -> Mapping[str, Any]:
 
 
 def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
-    which = _named(store, name)
+    which = named_by(store, name)
     version = which.version_at(at)
     last = min(which.head.version, version if at is None else version + STRETCH // 2)
     last = max(last, min(which.head.version, STRETCH))
     forks = tuple(store.forks(which.conversation_id))
     return ShownConversation(
         named=which,
-        rows=_rows(store, which, max(0, last - STRETCH), last),
+        rows=rows_between(store, which, max(0, last - STRETCH), last),
         forks=forks,
     )
 
 
-def _named(store: Store, name: str) -> Named:
+def named_by(store: Store, name: str) -> Named:
     """Return the conversation of a key or an id; nothing of others is told where there is none."""
     found = found_by(store, name)
     if found is None:
@@ -132,16 +132,16 @@ def _named(store: Store, name: str) -> Named:
 
 
 def _stretch(store: Store, name: str, asked: Stretch) -> tuple[Named, Rows]:
-    which = _named(store, name)
+    which = named_by(store, name)
     head = which.head.version
     if asked.before is not None:
         last = min(asked.before - 1, head)
-        return which, _rows(store, which, max(0, last - STRETCH), last)
+        return which, rows_between(store, which, max(0, last - STRETCH), last)
     after = min(asked.after or 0, head)
-    return which, _rows(store, which, after, min(after + STRETCH, head))
+    return which, rows_between(store, which, after, min(after + STRETCH, head))
 
 
-def _rows(store: Store, which: Named, after: int, last: int) -> Rows:
+def rows_between(store: Store, which: Named, after: int, last: int) -> Rows:
     """Return the events with after < version <= last."""
     backend, conversation_id = backend_of(store), which.conversation_id
     changes = changes_at(backend, conversation_id, which.head.version)
