@@ -1,0 +1,80 @@
+// Keys of all pages: they move, find and explain. None counts in a field, or with a modifier.
+
+const dialog = document.querySelector("#keys");
+const opener = document.querySelector("#show-keys");
+
+const KEYS = {
+  j: () => move("article.event", 1),
+  k: () => move("article.event", -1),
+  n: () => move("h2.exchange", 1),
+  p: () => move("h2.exchange", -1),
+  "/": find,
+  "[": () => change(-1),
+  "]": () => change(1),
+  "?": () => dialog.showModal(),
+};
+
+/** Focus the next or previous of some elements, seen from where the reader is. */
+function move(selector, by) {
+  const all = [...document.querySelectorAll(selector)];
+  const next = by > 0 ? all.find(isBehind()) : all.findLast(isBefore());
+  if (next === undefined) return;
+  next.tabIndex = -1;
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
+
+/** Return the element that the reader is at, or null: then it is the window that tells. */
+function here() {
+  const focused = document.activeElement;
+  if (focused?.closest("main") && focused.id !== "main") return focused;
+  return document.querySelector("article:target");
+}
+
+function isBehind() {
+  const place = here();
+  if (place === null) return (each) => each.getBoundingClientRect().top >= 0;
+  return (each) =>
+    place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING && !place.contains(each);
+}
+
+function isBefore() {
+  const place = here();
+  if (place === null) return (each) => each.getBoundingClientRect().bottom < 0;
+  return (each) =>
+    place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_PRECEDING && !each.contains(place);
+}
+
+function find() {
+  const field = document.querySelector("main input[type=search]");
+  field?.focus();
+  field?.select();
+}
+
+/** Go one version earlier or later: on a slider, else by a link that leads there. */
+function change(by) {
+  const slider = document.querySelector("main input[type=range]");
+  if (slider === null) {
+    document.querySelector(by < 0 ? "main a[rel=prev]" : "main a[rel=next]")?.click();
+    return;
+  }
+  slider.valueAsNumber += by;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function isTyping(target) {
+  return target.closest("input:not([type=range]), select, textarea, [contenteditable]") !== null;
+}
+
+document.addEventListener("keydown", (event) => {
+  // On some keyboards AltGr is needed for [ and ]; it is told as Ctrl and Alt.
+  const isModified = event.metaKey || event.ctrlKey || event.altKey;
+  if (isModified && !event.getModifierState("AltGraph")) return;
+  if (event.defaultPrevented || event.isComposing || dialog.open || isTyping(event.target)) return;
+  if (!Object.hasOwn(KEYS, event.key)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+opener.hidden = false;
+opener.addEventListener("click", () => dialog.showModal());
