@@ -13,6 +13,7 @@ from onrecord.adapters.page.conversation import conversation, time_pages
 from onrecord.adapters.page.conversation import conversation, copying, event_page, word_search
 from onrecord.adapters.page.lists import conversations
 from onrecord.adapters.page.requests import requests
+from onrecord.adapters.page.share import share
 from onrecord.adapters.page.visitors import sign_in
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
 from onrecord.adapters.service.route import Route
@@ -27,6 +28,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *event_page.ROUTES,
     *copying.ROUTES,
     *requests.ROUTES,
+    *share.ROUTES,
     *static_files.ROUTES,
 )
 """Routes that need a key to read, and files that anybody may have."""

@@ -1,0 +1,347 @@
+"""What of a conversation goes into a file to share, and what is hidden and why; pure.
+
+When in doubt, a piece is hidden: what a reader sees of it is that it was there, and why it is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from onrecord.adapters.page.conversation.events import Look, ShownDocument, ShownEvent, ShownRow
+from onrecord.adapters.page.share.hidden_words import HiddenWords
+from onrecord.adapters.page.words import visible
+from onrecord.domain.blobs import referenced
+from onrecord.domain.content import Document, Native, ServerToolCall, ToolCall
+from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.events import (
+    DocumentExtracted,
+    Event,
+    MessageRecorded,
+    ServerToolCallRecorded,
+    ServerToolResultRecorded,
+    SignalReceived,
+    ToolResultRecorded,
+    ToolResultRejected,
+)
+from onrecord.projections.api import neutral_of, outcome_of, parts_of
+from onrecord.projections.history.timeline import Row
+
+Reason: TypeAlias = Literal[
+    "reasoning",
+    "results",
+    "documents",
+    "people",
+    "words",
+    "redacted",
+    "repeats",
+    "erased",
+    "unclear",
+    "pictures",
+]
+"""Why a piece is hidden."""
+
+REASONS: Final[Mapping[Reason, str]] = {
+    "reasoning": "reasoning, hidden by whoever made this file",
+    "results": "results of tools, hidden by whoever made this file",
+    "documents": "documents, hidden by whoever made this file",
+    "people": "names of people, hidden by whoever made this file",
+    "words": "words, hidden by whoever made this file",
+    "redacted": "redacted in the record",
+    "repeats": "may repeat what was redacted in the record",
+    "erased": "erased from the record",
+    "unclear": "not understood, so it may hold what is hidden",
+    "pictures": "pictures that this file does not hold",
+}
+"""Each reason in words."""
+
+_CALLS: Final = frozenset({"tool call", "server call"})
+_SAID: Final = frozenset({"text", "thinking", *_CALLS})
+_PLAIN_PARTIALS: Final = frozenset(
+    {"unfinished text", "unfinished message", "unfinished tool_use", "unfinished function_call"}
+)
+_THOUGHTS: Final = ("thinking", "reasoning", "thought")
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """What whoever makes a file hides in it."""
+
+    reasoning: bool = False
+    results: bool = False
+    documents: bool = False
+    people: bool = False
+    words: tuple[str, ...] = ()
+
+    @property
+    def is_asked(self) -> bool:
+        """Return whether anything is hidden."""
+        return any((self.reasoning, self.results, self.documents, self.people, self.words))
+
+    @property
+    def hides_words(self) -> bool:
+        """Return whether words are looked for, which nobody finds in a picture."""
+        return self.people or bool(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """What an event is, as far as it counts for hiding.
+
+    `call_id` is that of the call whose result it is, or holds a document of. `holds_documents` counts
+    what may be one. `is_plain`: its texts are blocks of their own. `is_readable`: a call says what its
+    arguments are.
+    """
+
+    call_id: str | None = None
+    holds_documents: bool = False
+    is_plain: bool = False
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Redactions:
+    """Which versions were redacted, on whatever branch, and the calls whose results were."""
+
+    versions: frozenset[int] = frozenset()
+    calls: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRow:
+    """A row of the file; `hidden` says why it has no text."""
+
+    speaker: str
+    kind: str
+    look: Look
+    text: str = ""
+    name: str | None = None
+    actor: str | None = None
+    marks: tuple[str, ...] = ()
+    answers: int | None = None
+    hidden: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDocument:
+    """A document of the file, or why it is not named."""
+
+    name: str = ""
+    media_type: str = ""
+    size: int = 0
+    picture: str | None = None
+    hidden: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEvent:
+    """An event of the file."""
+
+    version: int
+    recorded_at: int
+    rows: tuple[SharedRow, ...]
+    documents: tuple[SharedDocument, ...]
+    exchange: int | None
+    branch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What goes into a file: its title, its events, and how many pieces were hidden for each reason."""
+
+    title: str
+    events: tuple[SharedEvent, ...]
+    hidden: Mapping[Reason, int]
+
+
+def nature_of(event: Event | Unrecognised | Erased) -> Nature:
+    """Return what an event is, as far as it counts for hiding."""
+    match event:
+        case MessageRecorded(content=content):
+            is_plain = not any(isinstance(block, Native) for block in content)
+            return Nature(holds_documents=any(map(_may_hold, content)), is_plain=is_plain)
+        case SignalReceived(content=content):
+            return Nature(holds_documents=any(map(_may_hold, content)))
+        case DocumentExtracted(call_id=call_id):
+            return Nature(call_id=call_id, holds_documents=True)
+        case (
+            ToolResultRecorded(call_id=call_id, content=content)
+            | ToolResultRejected(call_id=call_id, content=content)
+            | ServerToolResultRecorded(call_id=call_id, content=content)
+        ):
+            return Nature(call_id=call_id, holds_documents=_may_hold(content))
+        case ServerToolCallRecorded(content=content):
+            read = neutral_of(content.api, content.value)
+            is_readable = isinstance(read, ToolCall | ServerToolCall)
+            return Nature(holds_documents=_may_hold(content), is_readable=is_readable)
+        case _:
+            return Nature()
+
+
+def _may_hold(block: object) -> bool:
+    match block:
+        case Document():
+            return True
+        case Native(api=api, value=value):
+            read = (neutral_of(api, value), *parts_of(api, value), outcome_of(api, value))
+            return any(referenced(value)) or any(map(_may_hold, read))
+        case _:
+            content: object = getattr(block, "content", ())
+            return isinstance(content, tuple) and any(
+                isinstance(part, Document) for part in content
+            )
+
+
+def shared(
+    title: str,
+    events: Iterable[ShownEvent],
+    natures: Mapping[int, Nature],
+    redactions: Redactions,
+    hiding: Hiding,
+    names: Iterable[str],
+    pictures: Mapping[str, str] | None = None,
+) -> Shared:
+    """Return what of a conversation goes into a file.
+
+    `names` are those of people who act in it. `pictures` are addresses that hold a picture, by the
+    SHA-256 of its document.
+    """
+    fold = _Fold(natures, redactions, hiding, HiddenWords(names), pictures or {})
+    shown = tuple(map(fold.event, events))
+    title = fold.text(title)
+    return Shared(title, shown, {name: count for name, count in fold.hidden.items() if count})
+
+
+@dataclass
+class _Fold:
+    natures: Mapping[int, Nature]
+    redactions: Redactions
+    hiding: Hiding
+    names: HiddenWords
+    pictures: Mapping[str, str]
+    hidden: Counter[Reason] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._words = HiddenWords(self.hiding.words)
+
+    def event(self, event: ShownEvent) -> SharedEvent:
+        nature = self.natures.get(event.version, Nature())
+        return SharedEvent(
+            version=event.version,
+            recorded_at=event.recorded_at,
+            rows=tuple(self._row(row, nature) for row in event.rows),
+            documents=tuple(self._documents(event, nature)),
+            exchange=event.exchange,
+            branch=event.branch,
+        )
+
+    def text(self, text: str) -> str:
+        """Return a text with what would steer as its escape, and without what is hidden."""
+        shown, words = self._words.hide(visible(text))
+        self.hidden["words"] += words
+        if self.hiding.people:
+            shown, names = self.names.hide(shown)
+            self.hidden["people"] += names
+        return shown
+
+    def _row(self, shown: ShownRow, nature: Nature) -> SharedRow:
+        row = shown.row
+        reason = self._reason(shown, nature)
+        if reason is not None:
+            self.hidden[reason] += 1
+        if reason is not None and reason != "erased":
+            kind = row.kind if row.kind in _SAID or row.kind == "result" else "event"
+            return SharedRow(row.speaker, kind, shown.look, hidden=reason)
+        return SharedRow(
+            speaker=row.speaker,
+            kind=self.text(row.kind),
+            look=shown.look,
+            text=self.text(shown.text),
+            name=None if shown.name is None else self.text(shown.name),
+            actor=self._actor(shown),
+            marks=shown.marks,
+            answers=row.answers,
+        )
+
+    def _actor(self, shown: ShownRow) -> str | None:
+        row = shown.row
+        if row.actor is None or row.speaker in ("record", "assistant"):
+            return None
+        if self.hiding.people:
+            self.hidden["people"] += 1
+            return None
+        return self.text(row.actor)
+
+    def _reason(self, shown: ShownRow, nature: Nature) -> Reason | None:
+        return self._of_record(shown, nature) or self._of_hiding(shown, nature)
+
+    def _of_record(self, shown: ShownRow, nature: Nature) -> Reason | None:
+        """Return why the record itself lets a row go nowhere."""
+        row = shown.row
+        if "erased" in row.marks:
+            return "erased"
+        if "redacted" in row.marks or row.version in self.redactions.versions:
+            return "redacted"
+        if nature.call_id in self.redactions.calls or (row.is_item and self.redactions.versions):
+            return "repeats"
+        return "unclear" if "unread" in row.marks else None
+
+    def _of_hiding(self, shown: ShownRow, nature: Nature) -> Reason | None:
+        row, hiding = shown.row, self.hiding
+        if hiding.reasoning and _is_thought(row.kind):
+            return "reasoning"
+        if hiding.results and _is_result(row):
+            return "results"
+        if hiding.documents and _may_name_document(shown, nature):
+            return "documents"
+        is_unclear = "opaque" in row.marks or (row.kind == "server call" and not nature.is_readable)
+        return "unclear" if hiding.is_asked and is_unclear else None
+
+    def _documents(self, event: ShownEvent, nature: Nature) -> Iterator[SharedDocument]:
+        for document in event.documents:
+            reason = self._of_document(event, nature)
+            if reason is not None:
+                self.hidden[reason] += 1
+                yield SharedDocument(hidden=reason)
+            else:
+                yield self._document(document)
+
+    def _of_document(self, event: ShownEvent, nature: Nature) -> Reason | None:
+        for row in event.rows:
+            if (reason := self._of_record(row, nature)) is not None:
+                return reason
+        if self.hiding.results and any(_is_result(row.row) for row in event.rows):
+            return "results"
+        return "documents" if self.hiding.documents else None
+
+    def _document(self, document: ShownDocument) -> SharedDocument:
+        picture = self.pictures.get(document.sha256)
+        if document.is_picture and picture is None:
+            self.hidden["pictures"] += 1
+        name, media_type = self.text(document.name), self.text(document.media_type)
+        return SharedDocument(name, media_type, document.size, picture)
+
+
+def _is_thought(kind: str) -> bool:
+    is_partial = kind.startswith("unfinished") and kind not in _PLAIN_PARTIALS
+    return is_partial or any(word in kind for word in _THOUGHTS)
+
+
+def _is_result(row: Row) -> bool:
+    return row.speaker == "tool" or row.kind == "extracted" or "result" in row.kind
+
+
+def _may_name_document(shown: ShownRow, nature: Nature) -> bool:
+    row = shown.row
+    if row.kind == "extracted":
+        return True
+    if row.speaker == "record":
+        return False
+    if row.kind == "text":
+        return nature.holds_documents and not nature.is_plain
+    if row.kind in _SAID or row.kind in ("instructions", "tools"):
+        return nature.holds_documents
+    is_event = row.kind == "result" or row.kind.startswith("signal")
+    return not is_event or nature.holds_documents or row.is_item

@@ -1,0 +1,51 @@
+"""Words that are hidden are found in any spelling that escaping makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html import escape
+from urllib.parse import quote
+
+import pytest
+
+from onrecord.adapters.page.share.hidden_words import HIDDEN, HiddenWords
+
+WORDS = (
+    *("secret", "Grüße", 'say "hi" & <go>', "C:\\new\\table", "two  words", "naïve/path"),
+    *("東京", "\U0001f511key", "o'neill", "100%25", "a\\d"),
+)
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda word: word,
+    "capitals": lambda word: word.upper() if "\\" not in word else word,
+    "JSON": lambda word: json.dumps(word)[1:-1],
+    "JSON in UTF-8": lambda word: json.dumps(word, ensure_ascii=False)[1:-1],
+    "JSON in JSON": lambda word: json.dumps(json.dumps(word))[3:-3],
+    "HTML": escape,
+    "HTML twice": lambda word: escape(escape(word)),
+    "numbers": lambda word: "".join(f"&#{ord(each)};" for each in word),
+    "address": lambda word: quote(word, safe=""),
+    "address twice": lambda word: quote(quote(word, safe=""), safe=""),
+    "soft hyphens": lambda word: "\u00ad".join(word) if "\\" not in word else word,
+    "turned": lambda word: f"{word[0]}\u202e{word[1:]}",
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_word_is_hidden_however_it_is_spelled(word: str, spelling: str) -> None:
+    spelled = SPELLINGS[spelling](word)
+    text, count = HiddenWords([word]).hide(f"before {spelled} after")
+    assert (text, count) == (f"before {HIDDEN} after", 1)
+
+
+def test_a_word_is_hidden_in_either_normal_form_and_over_ends_of_lines() -> None:
+    assert HiddenWords(["é"]).hide("caf\u00e9, cafe\u0301") == (f"caf{HIDDEN}, caf{HIDDEN}", 2)
+    assert HiddenWords(["Ana Lopez"]).hide("ANA\n  lopez") == (HIDDEN, 1)
+    assert HiddenWords(["ana", "nab"]).hide("banabell") == (f"b{HIDDEN}ell", 1)
+
+
+def test_nothing_else_is_changed() -> None:
+    text = "Nothing & \\u00e9 here,\n  it says \\\\ so: 50%"
+    assert HiddenWords(["secret"]).hide(text) == (text, 0)
+    assert not HiddenWords(["", "  ", "\u200b"])

@@ -1,0 +1,173 @@
+"""A file to share: what is hidden is not in its bytes, and nothing in it runs or loads."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+from urllib.parse import quote, urlencode
+from uuid import UUID, uuid4
+
+import pytest
+from markupsafe import escape as markup
+
+import onrecord
+from onrecord import AssistantCall
+from onrecord.adapters.page.conversation import copying
+from onrecord.adapters.page.share import share
+from onrecord.domain.content import Reasoning
+from onrecord.domain.events import ReasoningRecorded
+from tests.adapters.page.test_conversation_page import HOSTILE, PNG, Tags
+from tests.adapters.service.served import Served, served
+
+PATH = "/c/desk%2Flopez"
+CODE = 'Zx"9&<ü>'
+"""A word that each way of escaping spells otherwise."""
+
+OWN_PAGE = {
+    "content-type": "application/x-www-form-urlencoded",
+    "sec-fetch-site": "same-origin",
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("share")
+    (folder / "badge-photo.png").write_bytes(PNG)
+    url = f"sqlite:///{folder / 'log.db'}"
+    with onrecord.connect(url) as store:
+        chat = store.conversation("desk/lopez", actor="Ana Lopez")
+        chat.user(f"{HOSTILE} The code is {CODE}.", documents=[folder / "badge-photo.png"])
+        response = uuid4()
+        thought = Reasoning(text="I ponder quietly.")
+        chat.log.append(ReasoningRecorded(response=response, index=0, content=thought))
+        chat.assistant("I look.", calls=[AssistantCall("look", {"code": CODE}, id="c1")])
+        chat.tool_result("c1", f"Found it for ANA\u00a0LOPEZ: shelf-thirteen, {json.dumps(CODE)}")
+        chat.assistant("Take it back?", calls=[AssistantCall("look", {"again": 1}, id="c2")])
+        chat.tool_result("c2", "redacted-result")
+        chat.redact(chat.head().version, "wrong customer")
+        chat.user("What did you say?")
+        chat.user("regretted-prompt")
+        chat.redact(chat.head().version)
+    return url
+
+
+@pytest.fixture(scope="module")
+def page(url: str) -> Iterator[Served]:
+    with served(url) as answering:
+        yield answering
+
+
+def made(page: Served, path: str = PATH, **fields: str) -> str:
+    """Return a file that a form asks for."""
+    body = urlencode(fields).encode()
+    answer = page.ask("POST", f"{path}/share", headers=OWN_PAGE, body=body)
+    assert answer.status == 200, answer.data.decode()
+    assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
+    return answer.data.decode()
+
+
+def spellings(word: str) -> set[str]:
+    as_json = {json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1]}
+    twice = {json.dumps(each)[1:-1] for each in as_json}
+    plain = {word, quote(word), *as_json, *twice}
+    in_html = {form for each in plain for form in (escape(each), str(markup(each)))}
+    return {each.casefold() for each in (*plain, *in_html, *map(escape, in_html))}
+
+
+def test_what_is_hidden_is_in_the_file_in_no_spelling(page: Served) -> None:
+    whole = made(page).casefold()
+    cases = {
+        "reasoning": ("ponder quietly",),
+        "results": ("shelf-thirteen",),
+        "documents": ("badge-photo", base64.b64encode(PNG).decode()),
+        "people": ("ana lopez", "ana\u00a0lopez"),
+    }
+    for field, pieces in cases.items():
+        text = made(page, **{field: "true"}).casefold()
+        for piece in pieces:
+            assert piece.casefold() in whole, (field, piece)
+            assert not {each for each in spellings(piece) if each in text}, (field, piece)
+        assert "pieces of it are not in this file" in text
+    assert len({each for each in spellings(CODE) if each in whole}) > 1
+    text = made(page, words=f"{CODE}\nLOPEZ\r\nshelf").casefold()
+    for piece in (CODE, "lopez", "shelf"):
+        assert not {each for each in spellings(piece) if each in text}, piece
+        assert piece.casefold() not in unescape(unescape(text)), piece
+    assert "thirteen" in text
+    assert "data:image" not in text
+
+
+def test_what_was_redacted_or_erased_gets_into_no_file(page: Served, url: str) -> None:
+    text = made(page)
+    for piece in ("redacted-result", "regretted-prompt"):
+        assert piece not in text
+    assert "<b>2</b> redacted in the record" in text
+    with onrecord.connect(url) as store:
+        store.conversation("gone", actor="eve").user("secret")
+        gone: UUID = store.get("gone").conversation_id
+        store.forget("gone", reason="asked for", actor="ada")
+    forgotten = made(page, f"/c/{gone}")
+    assert "secret" not in forgotten
+    assert "erased from the record" in forgotten
+
+
+def test_a_file_runs_nothing_and_loads_nothing(page: Served) -> None:
+    text = made(page)
+    tags = Tags(text).found
+    names = {name for name, _ in tags}
+    assert not names & {"script", "link", "svg", "iframe", "object", "base", "form", "a"}
+    for _, attributes in tags:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"]
+        assert (attributes.get("src") or "data:image/png;").startswith("data:image/png;")
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = [
+        attributes["content"]
+        for name, attributes in tags
+        if name == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
+        " form-action 'none'"
+    )
+    assert base64.b64encode(PNG).decode() in text
+    assert "\u202e" not in text
+
+
+def test_a_file_says_how_much_is_in_it_and_where_it_ends_early(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = made(page, first="2", last="3")
+    assert "2 events of a conversation, from version 2 to 3." in text
+    assert "<title>desk/lopez</title>" in text
+    assert "shelf-thirteen" not in text
+    monkeypatch.setattr(copying, "_MOST_EVENTS", 1)
+    assert "It ends early, 1 event before version 3" in made(page, first="2", last="3")
+
+
+def test_a_picture_without_room_is_missing_and_counted(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share, "_LARGEST_PICTURE", 10)
+    text = made(page)
+    assert "data:image" not in text
+    assert "<b>1</b> pictures that this file does not hold" in text
+
+
+def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) -> None:
+    form = page.ask("GET", f"{PATH}/share")
+    assert (form.status, 'name="words"' in form.data.decode()) == (200, True)
+    body = b"first=1"
+    foreign = {**OWN_PAGE, "sec-fetch-site": "cross-site"}
+    assert page.ask("POST", f"{PATH}/share", headers=foreign, body=body).status == 403
+    wrong = {"first=999": 422, "first=3&last=2": 422, "first=x": 422, "other=1": 422}
+    for fields, status in wrong.items():
+        answer = page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=fields.encode())
+        assert answer.status == status, fields
+    many = urlencode({"words": "\n".join(map(str, range(200)))}).encode()
+    assert page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=many).status == 422
+    assert page.ask("POST", "/c/nobody/share", headers=OWN_PAGE, body=body).status == 404
