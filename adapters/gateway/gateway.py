@@ -47,7 +47,7 @@ def service_of(
     tenants, bounds = Tenants(store, open_store), limits or Limits()
     door = Door(keyring or LogKeyring(tenants.backend), tenants.steps, tenants.tenant, hosts)
     hub = Hub(tenants.backend, tenants.steps)
-    tails = Tails(hub, door, Quota(bounds.tails), bounds.tail_seconds)
+    tails = Tails(hub, Quota(bounds.tails), bounds.tail_seconds)
     requests = Quota(bounds.open_requests)
     bodies = Quota(bounds.bodies)
     metrics = ServiceMetrics(requests, tails.open_tails, bodies)

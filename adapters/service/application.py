@@ -193,7 +193,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         raise Problem(ENDING)
     access = Access(service.tenants.tenant, "read", "anybody")
     if route.role is not None:
-        access = await (route.access or service.door.access)(request)
+        access = await _looks(service, route)(request)
         if not access.allows(route.role):
             raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
     open_ones = service.tails.open_tails if route.is_tail else service.open_requests
@@ -208,6 +208,11 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         if isinstance(response, StreamingResponse) and not route.is_followed:
             return _CountedResponse(response, counted.pop_all().close)
         return response
+
+
+def _looks(service: Service, route: Route[Any, Any]) -> Callable[[Request], Awaitable[Access]]:
+    """Return what finds out what whoever asks a route may do."""
+    return route.access or service.door.access
 
 
 async def _tell(
@@ -261,6 +266,7 @@ async def _call(
     tenants = service.tenants
     return Call(
         request=request,
+        looks=_looks(service, route),
         access=access,
         tenant=tenant,
         store=await tenants.of(tenant),

@@ -23,6 +23,7 @@ from onrecord.adapters.service.quotas import Share
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
 from onrecord.adapters.storage.steps import Steps
+from onrecord.domain.errors import StorageError
 from onrecord.domain.log import Backend
 
 QueryT = TypeVar("QueryT", bound=BaseModel)
@@ -42,13 +43,14 @@ MediaType = Literal[
 class Call(Generic[QueryT, BodyT]):
     """A request that may be answered: who asks, and what was given, looked through.
 
-    `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
+    `looks` finds out again what whoever asks may do. `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
     of the backend is a step of `steps`. `path` has the parameters of the path by name. `names` are
     who acts and under which rules. `tenants` are all whose stores there are. `share` is what the
     body takes of the memory that all bodies have together.
     """
 
     request: Request
+    looks: Callable[[Request], Awaitable[Access]]
     access: Access
     tenant: UUID
     store: AsyncStore
@@ -63,6 +65,15 @@ class Call(Generic[QueryT, BodyT]):
     body: BodyT
     tenants: Tenants
     share: Share
+
+    async def is_allowed(self, role: Role) -> bool:
+        """Return whether whoever asked may still do what needs a role; True where nobody can tell now."""
+        try:
+            return (await self.looks(self.request)).allows(role)
+        except Problem:
+            return False
+        except StorageError:
+            return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ from onrecord.domain.errors import StaleCursor, StorageError
 from onrecord.domain.log import Cursor
 
 _RETRY: Final = b"retry: 2000\n\n"
-_COMMENT: Final = b": \n\n"
+COMMENT: Final = b": \n\n"
+"""What a tail sends to say that it is there."""
+
 _HEADERS: Final = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _MOST_BYTES: Final = 256 << 10
 """So much is handed to a connection at once; what a client does not take waits in the log."""
@@ -49,13 +51,17 @@ async def conversation_tail(call: Call[TailQuery, Empty]) -> Response:
 
 async def _tail(call: Call[TailQuery, Empty], conversation_id: UUID | None) -> Response:
     positions = await _beginning(call)
+    return followed(call, _Tail(call, conversation_id, positions).sent())
+
+
+def followed(call: Call[Any, Any], content: AsyncIterator[bytes]) -> Response:
+    """Return a stream of server-sent events that counts as a tail until it is over."""
     headers = dict(_HEADERS)
     if call.request.method == "HEAD":
         return Response(None, 200, headers, media_type="text/event-stream")
     key = call.access.key_id
     call.tails.open_tails.enter(key)
-    tail = _Tail(call, conversation_id, positions)
-    return _TailResponse(tail.sent(), headers, partial(call.tails.open_tails.leave, key))
+    return _TailResponse(content, headers, partial(call.tails.open_tails.leave, key))
 
 
 class _TailResponse(StreamingResponse):
@@ -127,8 +133,8 @@ class _Tail:
                     yield piece
                 if not found and not await self._is_allowed():
                     return
-                if not found and not await _happens(moved, self._call.tails.seconds):
-                    yield _COMMENT
+                if not found and not await happens(moved, self._call.tails.seconds):
+                    yield COMMENT
 
     async def _next(self, channel: Channel) -> list[bytes] | None:
         """Return what is behind the place, and go there; None where the log is another one."""
@@ -151,7 +157,7 @@ class _Tail:
 
     async def _is_allowed(self) -> bool:
         """Whether the key still counts; the door remembers it for some seconds."""
-        return await self._call.tails.is_allowed(self._call.request, "read")
+        return await self._call.is_allowed("read")
 
 
 def _joined(texts: list[bytes]) -> list[bytes]:
@@ -168,7 +174,8 @@ def _joined(texts: list[bytes]) -> list[bytes]:
     return pieces
 
 
-async def _happens(moved: asyncio.Event, seconds: float) -> bool:
+async def happens(moved: asyncio.Event, seconds: float) -> bool:
+    """Return whether something happens within so many seconds."""
     try:
         async with asyncio.timeout(seconds):
             await moved.wait()
