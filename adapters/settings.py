@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,6 +96,11 @@ class Settings:
     policy: str | None = None
     deployment: str | None = None
     access_log: AccessMode | None = None
+
+
+def local_actor() -> str:
+    """Return who acts on this machine: `$ONRECORD_ACTOR`, else who is logged in."""
+    return settings().actor or getpass.getuser()
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
@@ -318,9 +317,9 @@ def write_pieces(
 
 def acting_name(actor: str | None) -> str:
     """Return who acts at a terminal: who is named, else `$ONRECORD_ACTOR`, else who is logged in."""
-    from onrecord.adapters.settings import settings
+    from onrecord.adapters.settings import local_actor
 
-    return actor or settings().actor or getpass.getuser()
+    return actor or local_actor()
 
 
 def registered(store: Store, references: Sequence[str] | None) -> list[str]:

@@ -11,6 +11,7 @@ from onrecord.adapters.cli.program import AsJson, At, Key, Url, acting_name, kno
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.approvals_listing import DOUBT, waiting_calls
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.domain import jsontext
 from onrecord.domain.errors import counted
@@ -338,14 +339,9 @@ def deny(
 def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApproval]]:
     """Yield what waits in one conversation, or in all that have open calls."""
     if key is None:
-        keys = [
-            listed.key
-            for listed in store.conversations()
-            if listed.key is not None and not listed.head.closed
-        ]
-    else:
-        keys = [named(store, key).require_key()]
-    return ((of, each) for of in keys for each in store.conversation(of).approvals())
+        return waiting_calls(store)
+    of = named(store, key).require_key()
+    return ((of, each) for each in store.conversation(of).approvals())
 
 
 def _report(call: str, decision: str, *, as_json: bool) -> None:
@@ -357,7 +353,7 @@ def _report(call: str, decision: str, *, as_json: bool) -> None:
 
 def _sentence(key: str, pending: PendingApproval) -> str:
     arguments = jsontext.write(pending.call.arguments).decode()
-    doubt = " It was begun, and nobody knows whether it was made." if pending.unsure else ""
+    doubt = f" {DOUBT}" if pending.unsure else ""
     asked = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
     return f"{asked}, since {output.moment(pending.requested_at)}.{doubt}"
 

@@ -11,6 +11,8 @@ from onrecord.adapters.page.lists import audit, conversations, operations
 from onrecord.adapters.page.proof.proof import Proofs
 from onrecord.adapters.page.conversation import conversation, time_pages
 from onrecord.adapters.page.conversation import conversation, copying, event_page, word_search
+from onrecord.adapters.page.approvals import decisions
+from onrecord.adapters.page.conversation import conversation, live
 from onrecord.adapters.page.lists import conversations
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.share import share
@@ -27,11 +29,13 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *word_search.ROUTES,
     *event_page.ROUTES,
     *copying.ROUTES,
+    *live.ROUTES,
+    *decisions.ROUTES,
     *requests.ROUTES,
     *share.ROUTES,
     *static_files.ROUTES,
 )
-"""Routes that need a key to read, and files that anybody may have."""
+"""Routes that need a key, and files that anybody may have."""
 
 
 def page_routes(visitors: Visitors) -> tuple[Route[Any, Any], ...]:

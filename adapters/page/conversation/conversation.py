@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
 from onrecord.adapters.page.conversation.events import (
     ShownEvent,
     Summary,
@@ -26,6 +27,7 @@ from onrecord.adapters.page.conversation.times import (
     times_of,
 )
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.words import segment
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import Problem
@@ -78,11 +80,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation: where it stands, what goes on from it, and a stretch of its events."""
+    """A conversation: where it stands, a stretch of its events, its forks, its calls that wait."""
 
     named: Named
     rows: Rows
     forks: tuple[Listed, ...]
+    approvals: tuple[ShownApproval, ...]
 
     @property
     def has_totals(self) -> bool:
@@ -94,7 +97,14 @@ async def conversation(call: Call[At, Empty]) -> Response:
     """Return the page of a conversation, around the version that is asked for, else its end."""
     store = store_of(call.store)
     page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query.at))
-    return await shown(call, "conversation.html", page=page, **_places(page.named, page.rows))
+    return await shown(
+        call,
+        "conversation.html",
+        page=page,
+        head=page.named.head,
+        **approval_values(call.access, page.approvals, approvals_place(page.named)),
+        **_places(page.named, page.rows),
+    )
 
 
 async def rows(call: Call[Stretch, Empty]) -> Response:
@@ -120,7 +130,13 @@ def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
         named=which,
         rows=rows_between(store, which, max(0, last - STRETCH), last),
         forks=forks,
+        approvals=shown_approvals(store, which),
     )
+
+
+def approvals_place(which: Named) -> str:
+    """Return where the page of a conversation shows the calls that wait."""
+    return f"/c/{segment(str(which))}#approvals"
 
 
 def named_by(store: Store, name: str) -> Named:

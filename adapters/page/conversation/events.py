@@ -156,6 +156,14 @@ def shown_events(
     return tuple(shown)
 
 
+def changed_events(
+    before: Iterable[ShownEvent], now: Iterable[ShownEvent]
+) -> tuple[ShownEvent, ...]:
+    """Return the events that are told otherwise now; those that were not there before not."""
+    known = {event.version: event for event in before}
+    return tuple(event for event in now if known.get(event.version, event) != event)
+
+
 def _row(row: Row, event: RecordedEvent, results: Mapping[int, int]) -> ShownRow:
     look = _look(row)
     name, text = None, row.text

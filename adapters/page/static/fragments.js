@@ -4,8 +4,8 @@ const policy = window.trustedTypes
   ? window.trustedTypes.createPolicy("onrecord", { createHTML: (html) => html })
   : { createHTML: (html) => html };
 
-/** Return the fragment at a path of this origin; an error's page has its own `main`. */
-export async function fragmentAt(path, signal) {
+/** Return the fragment at a path of this origin, and its status; an error's page has its own `main`. */
+export async function answerAt(path, signal) {
   const url = new URL(path, location.href);
   if (url.origin !== location.origin) throw new Error("a fragment is of this origin");
   const answer = await fetch(url, { headers: { accept: "text/html" }, signal });
@@ -15,7 +15,12 @@ export async function fragmentAt(path, signal) {
   );
   const content = document.createDocumentFragment();
   content.append(...(answer.ok ? parsed.body : parsed.querySelector("main")).childNodes);
-  return content;
+  return { status: answer.status, content };
+}
+
+/** Return the fragment at a path of this origin. */
+export async function fragmentAt(path, signal) {
+  return (await answerAt(path, signal)).content;
 }
 
 /** Put the fragment at a path in place of what an element has. */

@@ -51,8 +51,11 @@ class Sessions:
         self._sessions[id_] = Session(token, began=now, used=now)
         return id_
 
-    def token(self, id_: str) -> str | None:
-        """Return the key of a session, which is used by that; None where there is none, or it is over."""
+    def token(self, id_: str, *, is_used: bool = True) -> str | None:
+        """Return the key of a session; None where there is none, or it is over.
+
+        The session is used by that, where nothing else is said: it does not end soon.
+        """
         session = self._sessions.get(id_)
         if session is None:
             return None
@@ -60,7 +63,8 @@ class Sessions:
         if now - session.used >= IDLE_SECONDS or now - session.began >= LONGEST_SECONDS:
             self.end(id_)
             return None
-        self._sessions[id_] = replace(session, used=now)
+        if is_used:
+            self._sessions[id_] = replace(session, used=now)
         return session.token
 
     def end(self, id_: str) -> None:

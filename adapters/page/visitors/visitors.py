@@ -46,8 +46,9 @@ class Visitors:
         if "authorization" in request.headers:
             return await self._door.access(request)
         id_ = request.cookies.get(_cookie_name(request), "")
+        token = self._sessions.token(id_, is_used=not _is_stream(request))
         try:
-            return await self._door.access_by(self._sessions.token(id_), request)
+            return await self._door.access_by(token, request)
         except Problem as problem:
             if problem.type is not UNAUTHENTICATED:
                 raise
@@ -119,6 +120,11 @@ def _is_secure(request: Request) -> bool:
 
 def _cookie_name(request: Request) -> str:
     return f"__Host-{_COOKIE}" if _is_secure(request) else _COOKIE
+
+
+def _is_stream(request: Request) -> bool:
+    """Whether a page follows what goes on: it does so by itself, whoever sits before it."""
+    return request.headers.get("accept") == "text/event-stream"
 
 
 def _is_shown_whole(request: Request) -> bool:

@@ -1,0 +1,65 @@
+"""The calls that wait for a person, as frozen values that a template lays out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from onrecord.adapters.service.access import Access
+from onrecord.adapters.settings import local_actor
+from onrecord.adapters.store import Store
+from onrecord.adapters.terminal.approvals_listing import DOUBT, may_await, waiting_calls
+from onrecord.adapters.terminal.output import Named
+
+if TYPE_CHECKING:
+    from onrecord.adapters.conversation.approvals import PendingApproval
+
+
+@dataclass(frozen=True, slots=True)
+class ShownApproval:
+    """A call that waits: in which conversation, what it would do, since when.
+
+    `doubt` says what nobody knows about it, None where nothing is in doubt.
+    """
+
+    key: str
+    call_id: str
+    tool: str
+    arguments: Any
+    requested_at: int
+    doubt: str | None
+
+
+def shown_approvals(store: Store, which: Named) -> tuple[ShownApproval, ...]:
+    """Return the calls that wait in a conversation."""
+    if which.key is None or not may_await(which.head):
+        return ()
+    return tuple(_shown(which.key, each) for each in store.conversation(which.key).approvals())
+
+
+def all_approvals(store: Store) -> tuple[ShownApproval, ...]:
+    """Return the calls that wait in all conversations."""
+    return tuple(_shown(key, each) for key, each in waiting_calls(store))
+
+
+def approval_values(
+    access: Access, approvals: tuple[ShownApproval, ...], place: str
+) -> Mapping[str, Any]:
+    """Return what the fragment of calls that wait is laid out with; `place` is where it stands.
+
+    A key says who decides. Whoever needs none is asked, as `onrecord approve` asks.
+    """
+    actor = local_actor() if approvals and access.key_id is None else None
+    return {"approvals": approvals, "place": place, "actor": actor}
+
+
+def _shown(key: str, pending: PendingApproval) -> ShownApproval:
+    return ShownApproval(
+        key=key,
+        call_id=pending.call.id,
+        tool=pending.call.name,
+        arguments=pending.call.arguments,
+        requested_at=pending.requested_at,
+        doubt=DOUBT if pending.unsure else None,
+    )

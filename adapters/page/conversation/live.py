@@ -1,0 +1,141 @@
+"""A conversation as it goes on: a stream that says at which version it is, and what is new since one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import Response
+
+from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
+from onrecord.adapters.page.conversation.conversation import (
+    STRETCH,
+    approvals_place,
+    named_by,
+    rows_between,
+)
+from onrecord.adapters.page.conversation.events import ShownEvent, changed_events
+from onrecord.adapters.page.routes import paged
+from onrecord.adapters.service.hub import Place
+from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.parameters import ExpectedVersion, Version
+from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.service.routes.tails import COMMENT, followed, happens
+from onrecord.adapters.store import Store
+from onrecord.adapters.terminal.output import Named
+from onrecord.domain.errors import StorageError
+
+
+class LiveQuery(Model):
+    """From where on a conversation is followed."""
+
+    after: ExpectedVersion
+    """The last version that is known."""
+
+
+class NewsQuery(LiveQuery):
+    """What the page shows already."""
+
+    first: Version = 1
+    """The first version that it shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What came since a version: new events, earlier ones that changed by them, calls that wait.
+
+    `last` is the version of the last event that is told of.
+    """
+
+    named: Named
+    new: tuple[ShownEvent, ...]
+    changed: tuple[ShownEvent, ...]
+    last: int
+    approvals: tuple[ShownApproval, ...]
+
+
+async def live(call: Call[LiveQuery, Empty]) -> Response:
+    """Return a stream that says at which version a conversation is, each time that it goes on."""
+    which = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
+    return followed(call, _versions(call, which.conversation_id))
+
+
+async def news(call: Call[NewsQuery, Empty]) -> Response:
+    """Return the fragment of what came since a version, as a page shows it that ends there."""
+    store = store_of(call.store)
+    found = await call.steps.run(partial(_news, store, call.path["key"], call.query))
+    return await shown(
+        call,
+        "_news.html",
+        news=found,
+        name=str(found.named),
+        key=found.named.key,
+        head=found.named.head,
+        **approval_values(call.access, found.approvals, approvals_place(found.named)),
+    )
+
+
+async def _versions(call: Call[LiveQuery, Empty], conversation_id: UUID) -> AsyncIterator[bytes]:
+    """Yield the version of a conversation when it is another one, or when something was erased.
+
+    It ends with the service, with the right to read, and where the log cannot be read.
+    """
+    hub, known = call.tails.hub, call.query.after
+    with hub.channel(call.tenant) as channel:
+        place, forgot = Place({}, conversation_id), hub.forgot
+        while not hub.is_over and await call.is_allowed("read"):
+            moved = channel.moved
+            frames = channel.since(place.positions) if place.positions else None
+            if frames is None:
+                try:
+                    place = await _place(call, conversation_id)
+                except StorageError:
+                    return
+            else:
+                place = place.behind(frames)
+            version = place.version or 0
+            if version > known or forgot != hub.forgot:
+                known, forgot = version, hub.forgot
+                yield b"id: %d\ndata: %d\n\n" % (version, version)
+            elif not await happens(moved, call.tails.seconds):
+                yield COMMENT
+
+
+async def _place(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Place:
+    """Return where the log ends, and the version that the conversation has at least by then."""
+    # In this order: what comes in between is behind the place, too, and known by its version.
+    ends = await call.tails.hub.ends()
+    head = await call.steps.run(partial(call.backend.head, conversation_id))
+    return Place({end.shard: end.position for end in ends}, conversation_id, head.version)
+
+
+def _news(store: Store, name: str, known: NewsQuery) -> News:
+    which = named_by(store, name)
+    last = which.head.version
+    after = min(known.after, last)
+    first = min(known.first, after + 1)
+    before = max(first - 1, after - STRETCH)
+    then = replace(which, head=replace(which.head, version=after))
+    shown_before = rows_between(store, then, before, after).events
+    now = rows_between(store, which, before, min(after + STRETCH, last))
+    return News(
+        named=which,
+        new=tuple(event for event in now.events if event.version > after),
+        changed=changed_events(shown_before, now.events),
+        last=now.last,
+        approvals=shown_approvals(store, which),
+    )
+
+
+ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    replace(
+        paged("/c/{key}/live", "pageLive", "Follow a conversation.", live, LiveQuery),
+        media_type="text/event-stream",
+    ),
+    paged("/c/{key}/news", "pageNews", "Show what came in a conversation.", news, NewsQuery),
+)
