@@ -20,17 +20,18 @@ def waiting_calls(store: Store) -> Iterator[tuple[str, PendingApproval]]:
     """Yield the calls that wait in all conversations, each with the key of its conversation."""
     backend = backend_of(store)
     for entry in backend.conversations(store.tenant):
-        if not may_await(entry.head):
+        # Whether it is a fork costs a look at its beginning.
+        if not may_await(entry.head, is_fork=True):
             continue
         one = listed(backend, entry)
-        if one.key is not None:
+        if one.key is not None and may_await(one.head, is_fork=one.origin is not None):
             for pending in store.conversation(one.key).approvals():
                 yield one.key, pending
 
 
-def may_await(head: Head) -> bool:
-    """Return whether calls may be open, as far as the head tells.
+def may_await(head: Head, *, is_fork: bool) -> bool:
+    """Return whether calls may be open, as far as the head of a conversation tells.
 
     A fork that sent no request yet awaits the calls of its origin, too.
     """
-    return not head.closed and (bool(head.open_calls) or not head.request)
+    return not head.closed and (bool(head.open_calls) or (is_fork and not head.request))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.settings import local_actor
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.approvals_listing import DOUBT, may_await, waiting_calls
 from onrecord.adapters.terminal.output import Named
+from onrecord.domain.errors import counted
+from onrecord.projections.views.conversations import Overview
 
 if TYPE_CHECKING:
     from onrecord.adapters.conversation.approvals import PendingApproval
@@ -33,7 +36,7 @@ class ShownApproval:
 
 def shown_approvals(store: Store, which: Named) -> tuple[ShownApproval, ...]:
     """Return the calls that wait in a conversation."""
-    if which.key is None or not may_await(which.head):
+    if which.key is None or not may_await(which.head, is_fork=True):
         return ()
     return tuple(_shown(which.key, each) for each in store.conversation(which.key).approvals())
 
@@ -41,6 +44,20 @@ def shown_approvals(store: Store, which: Named) -> tuple[ShownApproval, ...]:
 def all_approvals(store: Store) -> tuple[ShownApproval, ...]:
     """Return the calls that wait in all conversations."""
     return tuple(_shown(key, each) for key, each in waiting_calls(store))
+
+
+def open_marks(store: Store, entries: Iterable[Overview]) -> Mapping[UUID, str]:
+    """Return in words which conversations of a list have open calls, by their ids."""
+    heads, marks = backend_of(store), dict[UUID, str]()
+    for entry in entries:
+        head = heads.head(entry.conversation_id)
+        if entry.key is None or not may_await(head, is_fork=entry.origin is not None):
+            continue
+        if store.conversation(entry.key).approvals():
+            marks[entry.conversation_id] = "waits for approval"
+        elif head.open_calls:
+            marks[entry.conversation_id] = f"{counted(len(head.open_calls), 'call')} open"
+    return marks
 
 
 def approval_values(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from pydantic import Field, field_validator
 from starlette.responses import Response
 
+from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.approvals.pending import open_marks
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
@@ -34,7 +37,9 @@ async def conversations(call: Call[ListQuery, Empty]) -> Response:
         found = await views.search(query.text, limit=query.limit, after=query.after)
         return await _listed(call, page=found, hits=found.entries)
     members = {name: getattr(query, name) for name in OverviewQuery.model_fields}
-    return await _listed(call, page=await views.conversations(**members), hits=None)
+    page = await views.conversations(**members)
+    marks = await call.steps.run(partial(open_marks, store_of(call.store), page.entries))
+    return await _listed(call, page=page, hits=None, marks=marks)
 
 
 async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:

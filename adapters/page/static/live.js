@@ -3,6 +3,7 @@
 import { answerAt } from "./fragments.js";
 
 const PAUSE = 2000; // in milliseconds: so long a service is left alone that did not answer
+const GAP = 100; // in milliseconds: so long a page rests between two answers
 const NEAR = 48; // in pixels: so near to its end a page goes on with it
 
 const events = document.querySelector("#events");
@@ -69,6 +70,7 @@ async function loaded() {
   while (isStale && status === 200) {
     isStale = false;
     status = await news();
+    if (isStale) await new Promise((over) => setTimeout(over, GAP));
   }
   tell(status === 200 ? "" : status === 401 ? "over" : "away");
   // What was erased is shown no more.

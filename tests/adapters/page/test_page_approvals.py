@@ -1,0 +1,157 @@
+"""Calls that wait for a person: shown to who may read, decided once by who may write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+import urllib3
+
+import onrecord
+from onrecord import AssistantCall, Conversation, Store
+from onrecord.adapters.conversation.approvals import request_approval
+from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.conversation.open_calls import open_calls
+from onrecord.adapters.terminal.approvals_listing import DOUBT
+from tests.adapters.page.test_visitors import FORM, OWN
+from tests.adapters.service.keys import KEYS, TENANT, Keys
+from tests.adapters.service.served import Served, served
+
+KEY = "a/<b>"
+PLACE = "/c/a%2F%3Cb%3E"
+APPROVE = f"{PLACE}/calls/c%2F1/approve"
+DENY = f"{PLACE}/calls/c%2F1/deny"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'log.db'}"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with onrecord.connect(url, tenant=TENANT) as store:
+        yield store
+
+
+@pytest.fixture
+def chat(store: Store) -> Conversation:
+    """A conversation in which a call waits for a person."""
+    return waiting(store, KEY)
+
+
+@pytest.fixture
+def page(url: str, chat: Conversation) -> Iterator[Served]:
+    with served(url, keyring=Keys()) as service:
+        yield service
+
+
+def waiting(store: Store, key: str, *, unsure: bool = False) -> Conversation:
+    chat = store.conversation(key, actor="agent")
+    chat.user("Pay it.")
+    chat.assistant(calls=[AssistantCall("pay", {"to": "<b>\u202eada"}, id="c/1")])
+    stream = stream_of(chat)
+    (opened,) = open_calls(stream)
+    request_approval(stream, opened, unsure=unsure)
+    return chat
+
+
+def text_of(page: Served, path: str, key: str = "writer") -> str:
+    answer = page.ask("GET", path, key=key)
+    assert answer.status == 200, answer.data
+    return answer.data.decode()
+
+
+def press(
+    page: Served, path: str, key: str | None = "writer", **fields: str
+) -> urllib3.BaseHTTPResponse:
+    return page.ask("POST", path, body=urlencode(fields).encode(), headers=FORM | OWN, key=key)
+
+
+def test_a_call_that_waits_is_shown_with_buttons_to_who_may_decide(page: Served) -> None:
+    for path in ("/approvals", PLACE, f"{PLACE}/news?after=1"):
+        text = text_of(page, path)
+        assert '"to": "&lt;b&gt;\\u202eada"' in text.replace("&#34;", '"')
+        assert f'action="{APPROVE}"' in text
+        assert f'formaction="{DENY}"' in text
+        reader = text_of(page, path, "reader")
+        assert "waits for approval" in reader
+        assert "<button" not in reader.replace("<button>Sign out</button>", "")
+    assert 'href="/approvals"' in text_of(page, "/")
+    assert "waits for approval" in text_of(page, "/")
+    assert "pay" not in text_of(page, "/approvals", "stranger")
+
+
+def test_whoever_presses_decides_and_returns_to_where_that_was(
+    page: Served, chat: Conversation, store: Store
+) -> None:
+    answer = press(page, APPROVE, next=f"{PLACE}#approvals", reason="a known payee", actor="eve")
+    assert (answer.status, answer.headers["location"]) == (303, f"{PLACE}#approvals")
+    assert chat.approvals() == ()
+    assert "No call waits for a person." in text_of(page, "/approvals")
+    assert "1 call open" in text_of(page, "/")
+    (deed,) = store.views.audit(type="approval.decided").entries
+    assert deed.actor_name == KEYS["writer"].name
+
+
+@pytest.mark.parametrize(
+    ("first", "word"), [(APPROVE, "approved"), (DENY, "denied")], ids=["approved", "denied"]
+)
+def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded(
+    page: Served, chat: Conversation, first: str, word: str
+) -> None:
+    assert press(page, first, reason="<i>sure</i>").headers["location"] == "/approvals"
+    version = chat.head().version
+    for second in (APPROVE, DENY):
+        answer = press(page, second, "operator", reason="no", next="//evil.example")
+        text = answer.data.decode()
+        assert answer.status == 409
+        assert f"writer {word} this call at" in text
+        assert "&lt;i&gt;sure&lt;/i&gt;" in text
+        assert "evil" not in text
+    assert chat.head().version == version
+
+
+def test_a_denial_says_why_and_a_call_that_nobody_asks_about_is_not_decided(
+    page: Served, chat: Conversation
+) -> None:
+    version = chat.head().version
+    silent = press(page, DENY)
+    assert silent.status == 422
+    assert "say why: the model reads the reason" in silent.data.decode()
+    assert press(page, f"{PLACE}/calls/other/approve").status == 409
+    assert press(page, "/c/nobody/calls/c1/approve").status == 404
+    assert press(page, APPROVE, "reader").status == 403
+    assert press(page, APPROVE, "stranger").status == 404
+    for headers in (FORM, FORM | {"sec-fetch-site": "cross-site"}):
+        assert page.ask("POST", APPROVE, body=b"", headers=headers, key="writer").status == 403
+    assert chat.head().version == version
+
+
+def test_a_call_that_may_have_been_made_is_told_as_such(page: Served, store: Store) -> None:
+    assert DOUBT not in text_of(page, "/approvals")
+    waiting(store, "b", unsure=True)
+    assert text_of(page, "/approvals").count(DOUBT) == 1
+
+
+def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, store: Store) -> None:
+    fork = store.get(KEY).fork("fork")
+    stream = stream_of(fork)
+    (opened,) = open_calls(stream)
+    request_approval(stream, opened, unsure=False)
+    assert 'action="/c/fork/calls/c%2F1/approve"' in text_of(page, "/approvals")
+    assert press(page, "/c/fork/calls/c%2F1/approve").status == 303
+    assert len(chat.approvals()) == 1
+
+
+def test_this_machine_says_who_decides(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONRECORD_ACTOR", "ada")
+    with served(url) as service, onrecord.connect(url) as store:
+        chat = waiting(store, KEY)
+        text = service.ask("GET", "/approvals").data.decode()
+        assert 'name="actor" value="ada" required' in text
+        assert press(service, APPROVE, None, actor="bob").status == 303
+        assert "bob approved" in press(service, APPROVE, None, actor="eve").data.decode()
+        assert chat.approvals() == ()
