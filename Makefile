@@ -39,7 +39,7 @@ WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)
 # Where the sources of Citus are (with their build.sh), for `make citus`.
 CITUS ?= ../shared/citus
 
-EXTRAS := a2a ag2 agent-framework anthropic bedrock bpmn encryption gemini http kms langgraph mcp metrics ollama openai \
+EXTRAS := a2a ag2 agent-framework anthropic bedrock bpmn encryption gemini http kms langgraph mcp metrics ollama oidc openai \
 	openai-agents otel postgres pydantic-ai redis reports seals serve timestamps
 
 BIN := .venv/bin

@@ -69,6 +69,24 @@ class EncryptionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInSettings:
+    """The issuer whose accounts sign in to the page (docs/oidc.md); none where `issuer` is None.
+
+    `issuer` is its URL (`ONRECORD_OIDC_ISSUER`), `client` the id that the service has there
+    (`ONRECORD_OIDC_CLIENT`). The secret is `ONRECORD_OIDC_SECRET`, or in a file
+    (`ONRECORD_OIDC_SECRET_FILE`). `roles` are rules such as `read:groups=auditors`
+    (`ONRECORD_OIDC_ROLES`), and `scopes` are asked for beside the usual ones (`ONRECORD_OIDC_SCOPES`).
+    """
+
+    issuer: str | None = None
+    client: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    secret_file: Path | None = None
+    roles: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the environment says.
 
@@ -96,6 +114,7 @@ class Settings:
     policy: str | None = None
     deployment: str | None = None
     access_log: AccessMode | None = None
+    sign_in: SignInSettings = SignInSettings()
 
 
 def local_actor() -> str:
@@ -131,6 +150,14 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         policy=environment.get("ONRECORD_POLICY") or None,
         deployment=environment.get("ONRECORD_DEPLOYMENT") or None,
         access_log=_access_mode("ONRECORD_ACCESS_LOG", environment.get("ONRECORD_ACCESS_LOG")),
+        sign_in=SignInSettings(
+            issuer=environment.get("ONRECORD_OIDC_ISSUER") or None,
+            client=environment.get("ONRECORD_OIDC_CLIENT") or None,
+            secret=environment.get("ONRECORD_OIDC_SECRET") or None,
+            secret_file=_path(environment.get("ONRECORD_OIDC_SECRET_FILE")),
+            roles=tuple(environment.get("ONRECORD_OIDC_ROLES", "").split()),
+            scopes=tuple(environment.get("ONRECORD_OIDC_SCOPES", "").split()),
+        ),
     )
 
 

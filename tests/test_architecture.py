@@ -71,8 +71,8 @@ HEAVY = {
 
 
 OF_EXTRAS = (HEAVY - {"rich", "typer"}) | {
-    *("aiohttp", "botocore", "cryptography", "google.genai", "httptools", "ollama"),
-    *("prometheus_client", "psycopg_pool", "uvloop"),
+    *("aiohttp", "authlib", "botocore", "cryptography", "google.genai", "httptools", "ollama"),
+    *("joserfc", "prometheus_client", "psycopg_pool", "uvloop"),
 }
 
 
@@ -352,6 +352,14 @@ with onrecord.connect("sqlite:///" + sys.argv[1]) as store:
         text=True,
     )
     assert (run.stdout, run.stderr) == ("1 0\n", "")
+
+
+def test_the_service_needs_no_package_of_an_issuer_until_one_is_named() -> None:
+    program = "import sys; sys.modules.update(authlib=None, joserfc=None); import onrecord.adapters.gateway.gateway"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=False, text=True
+    )
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -15,6 +17,7 @@ from onrecord.adapters.terminal import output
 
 if TYPE_CHECKING:
     from onrecord.adapters.gateway.server import Address
+    from onrecord.adapters.settings import SignInSettings
 
 _PORT: Final = 4180
 
@@ -58,6 +61,45 @@ SignBedrock = Annotated[
         help="Have the proxy sign requests to AWS anew, with the server's own credentials.",
     ),
 ]
+OidcIssuer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Let people sign in to the page by this issuer of OpenID Connect, too.",
+        show_default=False,
+    ),
+]
+OidcClient = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID", help="The id that this service has at the issuer.", show_default=False
+    ),
+]
+OidcSecretFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The file with the secret for it. Without one it is `$ONRECORD_OIDC_SECRET`.",
+        show_default=False,
+    ),
+]
+OidcRole = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ROLE:CLAIM=VALUE",
+        help="Give people whose claim has this value a role, such as read:groups=auditors. Nobody "
+        "else gets in. May be given several times.",
+        show_default=False,
+    ),
+]
+OidcScope = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SCOPE",
+        help="Ask the issuer for this scope, too. May be given several times.",
+        show_default=False,
+    ),
+]
 
 
 def serve(
@@ -71,6 +113,11 @@ def serve(
     upstream: UpstreamUrls = None,
     unrecorded: Unrecorded = "pass",
     sign_bedrock: SignBedrock = False,
+    oidc_issuer: OidcIssuer = None,
+    oidc_client: OidcClient = None,
+    oidc_secret_file: OidcSecretFile = None,
+    oidc_role: OidcRole = None,
+    oidc_scope: OidcScope = None,
     url: Url = None,
 ) -> None:
     """Serve the store over HTTP: to runtimes in any language, until Ctrl-C or SIGTERM.
@@ -78,7 +125,8 @@ def serve(
     Programs of this machine need no key until the first one is issued; all others need one.
     `/openapi.json` describes what there is to ask. A program is recorded whose base URL is
     `/proxy/<key>/<provider>`; without keys that is `/proxy/local/anthropic`, say. Logs have no
-    content, no keys and no queries.
+    content, no keys and no queries. People sign in to the page by a key, or by an issuer
+    (docs/oidc.md).
 
     Example: `onrecord serve --url sqlite:///support.db`
     """
@@ -88,6 +136,7 @@ def serve(
 
     with _extra_needed("onrecord serve", "serve"):
         from onrecord.adapters.gateway.gateway import Proxying, serve_store
+        from onrecord.adapters.gateway.issuer_login import issuer_sign_in
         from onrecord.adapters.gateway.server import Address
     dictConfig(log_config(log_format))
     from onrecord.adapters.proxy.signing import BedrockSigner
@@ -95,6 +144,15 @@ def serve(
 
     signer = BedrockSigner() if sign_bedrock else None
     proxying = Proxying(upstreams_given(upstream or ()), unrecorded, signer)
+    issuer = issuer_sign_in(
+        _chosen(
+            issuer=oidc_issuer,
+            client=oidc_client,
+            secret_file=oidc_secret_file,
+            roles=oidc_role and tuple(oidc_role),
+            scopes=oidc_scope and tuple(oidc_scope),
+        )
+    )
     store, open_store = connect_tenants(url or context.obj)
     if not _is_loopback(host):
         output.note("Whoever reaches this address needs a key: `onrecord keys issue` makes one.")
@@ -106,6 +164,7 @@ def serve(
         access_log=access_log,
         proxying=proxying,
         without_keys=without_keys,
+        issuer=issuer,
         started=_say_started,
     )
 
@@ -153,6 +212,14 @@ def _extra_needed(command: str, extra: str) -> Generator[None]:
         if error.name is None or error.name.startswith("onrecord"):
             raise
         raise NotInstalled(command, error.name, extra) from error
+
+
+def _chosen(**options: Any) -> SignInSettings:
+    """Return how people sign in: by what options say, else by the environment."""
+    from onrecord.adapters.settings import settings
+
+    said = {name: value for name, value in options.items() if value is not None}
+    return replace(settings().sign_in, **said)
 
 
 def _say_started(address: Address) -> None:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.page_table import page_routes
 from onrecord.adapters.gateway.server import Address, serve
+from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.sessions import Sessions
 from onrecord.adapters.page.visitors.visitors import Visitors
 from onrecord.adapters.proxy.call import Unrecorded
@@ -67,14 +68,21 @@ class Proxying:
 
 
 def gateway_app(
-    service: Service, proxying: Proxying | None = None, sessions: Sessions | None = None
+    service: Service,
+    proxying: Proxying | None = None,
+    sessions: Sessions | None = None,
+    issuer: IssuerSignIn | None = None,
 ) -> ASGIApp:
-    """Return the application that has all routes, the page, and the recording proxy beside them."""
+    """Return the application that has all routes, the page, and the recording proxy beside them.
+
+    People sign in to the page by a key, and by an issuer where there is one.
+    """
     chosen = proxying or Proxying()
     proxy = Proxy(
         ProxyDoor(service), chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer
     )
-    routes = (*ROUTES, *page_routes(Visitors(service.door, sessions or Sessions())))
+    visitors = Visitors(service.door, sessions or Sessions())
+    routes = (*ROUTES, *page_routes(visitors, issuer))
     return application(service, routes, {PATH: proxy}, closes=proxy.close)
 
 
@@ -87,6 +95,7 @@ def serve_store(
     access_log: bool = False,
     proxying: Proxying | None = None,
     without_keys: bool = False,
+    issuer: IssuerSignIn | None = None,
     started: Callable[[Address], None],
 ) -> None:
     """Serve a store at an address until the process is told to end, and close it in any case.
@@ -97,5 +106,5 @@ def serve_store(
         keyring = LogKeyring(backend_of(store), without_keys=without_keys)
         keyring.must_show_keys()
         service = service_of(store, open_store, keyring=keyring, hosts=hosts)
-        app = gateway_app(service, proxying)
+        app = gateway_app(service, proxying, issuer=issuer)
         serve(app, address, access_log=access_log, started=started, ending=service.end)

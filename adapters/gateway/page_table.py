@@ -17,6 +17,8 @@ from onrecord.adapters.page.lists import conversations
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.share import share
 from onrecord.adapters.page.visitors import sign_in
+from onrecord.adapters.page.visitors import issuer_sign_in, sign_in
+from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
 from onrecord.adapters.service.route import Route
 
@@ -38,10 +40,15 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 """Routes that need a key, and files that anybody may have."""
 
 
-def page_routes(visitors: Visitors) -> tuple[Route[Any, Any], ...]:
-    """Return all routes of the page, for these visitors, who may sign in."""
+def page_routes(
+    visitors: Visitors, issuer: IssuerSignIn | None = None
+) -> tuple[Route[Any, Any], ...]:
+    """Return all routes of the page, for these visitors, who may sign in by keys or by an issuer."""
     guarded = (
         replace(route, access=visitors.access, problem=problem_or_sign_in)
         for route in (*PAGE_ROUTES, *Proofs().routes())
     )
-    return (*guarded, *sign_in.routes_of(visitors))
+    if issuer is None:
+        return (*guarded, *sign_in.routes_of(visitors))
+    by_issuer = issuer_sign_in.routes_of(issuer, visitors)
+    return (*guarded, *sign_in.routes_of(visitors, issuer.host), *by_issuer)

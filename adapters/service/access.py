@@ -24,8 +24,8 @@ _RANKS: Final[dict[Role, int]] = {"read": 0, "write": 1, "operate": 2}
 class Access:
     """What whoever asks may do, and in whose conversations.
 
-    `name` says who it is. `key_id` is None where no key was needed. Whoever has `all_tenants` may
-    name another tenant in a request.
+    `name` says who it is. A program comes with a key, a person by an issuer. Where neither was needed,
+    `key_id` and `person_id` are None. Whoever has `all_tenants` may name another tenant in a request.
     """
 
     tenant: UUID
@@ -33,6 +33,12 @@ class Access:
     name: str
     key_id: UUID | None = None
     all_tenants: bool = False
+    person_id: UUID | None = None
+
+    @property
+    def caller_id(self) -> UUID | None:
+        """The id of the key or of the person; None where neither was needed."""
+        return self.key_id or self.person_id
 
     def allows(self, role: Role) -> bool:
         """Return whether it may do what needs a role."""
@@ -63,7 +69,7 @@ class ReadsByKeys:
     """Tells the access logs of tenants what is read by keys, where they are on (docs/access.md).
 
     A key that writes is a program's: its reads are counted. One that reads only, or that operates, is a
-    person's, and so is whoever needs none: each read is an entry.
+    person's, and so is whoever needs none or comes by an issuer: each read is an entry.
     """
 
     def __init__(self) -> None:
@@ -90,7 +96,8 @@ class ReadsByKeys:
         log = store_of(store).access
         if log.mode == "off":
             return
-        if access.role == "write" or "/v1/log" in via:
+        is_program = access.role == "write" and access.person_id is None
+        if is_program or "/v1/log" in via:
             self._counts_of(store, access, actor).add(via)
             return
         given = {name: value for name, value in asked.items() if name not in _PAGING}

@@ -197,10 +197,10 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         if not access.allows(route.role):
             raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
     open_ones = service.tails.open_tails if route.is_tail else service.open_requests
-    open_ones.enter(access.key_id)
+    open_ones.enter(access.caller_id)
     with ExitStack() as counted:
-        counted.callback(open_ones.leave, access.key_id)
-        share = counted.enter_context(service.bodies.share(access.key_id))
+        counted.callback(open_ones.leave, access.caller_id)
+        share = counted.enter_context(service.bodies.share(access.caller_id))
         call = await _call(service, route, request, access, share)
         response = await _response(service, route, call)
         if route.role == "read" and response.status_code in _SHOWN:
@@ -275,7 +275,7 @@ async def _call(
         limits=service.limits,
         tails=service.tails,
         metrics=service.metrics,
-        names=_names(request, None if access.key_id is None else access.name),
+        names=_names(request, access),
         path=path,
         query=query,
         body=body,
@@ -284,12 +284,16 @@ async def _call(
     )
 
 
-def _names(request: Request, actor: str | None) -> AttributionNames:
-    """Return who acts and under which rules by the headers; Problem where one is no name."""
+def _names(request: Request, access: Access) -> AttributionNames:
+    """Return who acts and under which rules by the headers; Problem where one is no name.
+
+    A program may name another actor than its key. A person acts in no other name.
+    """
     try:
-        return names_in(request.headers, actor)
+        names = names_in(request.headers, None if access.caller_id is None else access.name)
     except InvalidInput as error:
         raise Problem(MALFORMED, str(error)) from None
+    return names if access.person_id is None else {**names, "actor": access.name}
 
 
 def _parameter(name: str, raw: str) -> object:

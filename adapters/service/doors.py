@@ -55,7 +55,7 @@ class Door:
 
         None is for whoever has none, and comes from this machine.
         """
-        self._must_be_called_right(request)
+        self.must_be_called_right(request)
         if token is None:
             await self._must_be_open(request)
             return Access(self._tenant, "operate", "this machine")
@@ -63,6 +63,15 @@ class Door:
         if access is None:
             raise Problem(UNAUTHENTICATED, "the key is unknown, expired or revoked")
         return access
+
+    def must_be_called_right(self, request: Request) -> None:
+        """Raise Problem where the Host is none that the service has; there must be exactly one."""
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1:
+            raise Problem(MALFORMED, "a request names one Host")
+        name = _without_port(hosts[0].lower())
+        if self._hosts and name not in self._hosts | _LOOPBACK_NAMES:
+            raise Problem(WRONG_HOST, "start it with --allow-host and this name")
 
     async def record_uses(self) -> None:
         """Record which keys were used since the last time: beside the requests, which need not wait."""
@@ -81,15 +90,6 @@ class Door:
         if is_marked(tenant) or (tenant != access.tenant and not access.all_tenants):
             raise Problem(FORBIDDEN, "the key is for one tenant, and not for that one")
         return tenant
-
-    def _must_be_called_right(self, request: Request) -> None:
-        """Raise where the Host is none that the service has; there must be exactly one."""
-        hosts = request.headers.getlist("host")
-        if len(hosts) != 1:
-            raise Problem(MALFORMED, "a request names one Host")
-        name = _without_port(hosts[0].lower())
-        if self._hosts and name not in self._hosts | _LOOPBACK_NAMES:
-            raise Problem(WRONG_HOST, "start it with --allow-host and this name")
 
     async def _must_be_open(self, request: Request) -> None:
         if _is_local(request) and not await self._needs_key():
@@ -120,7 +120,7 @@ def _is_local(request: Request) -> bool:
     client = request.client
     if client is None or any(name in request.headers for name in _FORWARDED):
         return False
-    if _is_of_another_page(request):
+    if is_of_another_page(request):
         return False
     try:
         is_near = ip_address(client.host).is_loopback
@@ -134,8 +134,8 @@ def is_called_loopback(request: Request) -> bool:
     return _without_port(request.headers.get("host", "").lower()) in _LOOPBACK_NAMES
 
 
-def _is_of_another_page(request: Request) -> bool:
-    """Whether a browser asks for a page that is not the service's own.
+def is_of_another_page(request: Request) -> bool:
+    """Return whether a browser asks for a page that is not the service's own.
 
     A page may send what it likes to a loopback address, and only cannot read the answer. Browsers say
     where a request comes from (Fetch Metadata, 2.1; RFC 6454, 7); programs say nothing.

@@ -1,4 +1,4 @@
-"""Sessions: which browser was let in by which key, kept in the memory of the process."""
+"""Sessions: which browser was let in by which key or as whom, kept in the memory of the process."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from onrecord.adapters.caches.newest import Newest
+from onrecord.adapters.service.access import Access
+
+Visitor: TypeAlias = str | Access
+"""A key, which is looked up for each request, or what a person may do whom an issuer named."""
 
 IDLE_SECONDS: Final = 3_600.0
 """A session ends when nothing was asked in it for so long."""
@@ -19,17 +23,17 @@ LONGEST_SECONDS: Final = 12 * 3_600.0
 MOST: Final = 4_096
 """How many sessions there are at most; the one that was not used for longest goes first."""
 
-MOST_OF_KEY: Final = 64
-"""How many sessions of one key there are at most, so that nobody signs all others out."""
+MOST_OF_VISITOR: Final = 64
+"""How many sessions one key or person has at most, so that nobody signs all others out."""
 
 _ID_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The key that a session began with, when it began, and when it was used last, in seconds."""
+    """Whom a session stands for, when it began, and when it was used last, in seconds."""
 
-    token: str = field(repr=False)
+    visitor: Visitor = field(repr=False)
     began: float
     used: float
 
@@ -42,17 +46,17 @@ class Sessions:
         self._elapsed = elapsed
         self._sessions: Newest[str, Session] = Newest(most)
 
-    def begin(self, token: str) -> str:
-        """Return the id of a new session that has what a key gives."""
-        of_key = [id_ for id_, each in self._sessions.items() if each.token == token]
-        if len(of_key) >= MOST_OF_KEY:
-            self.end(of_key[0])
+    def begin(self, visitor: Visitor) -> str:
+        """Return the id of a new session, which stands for a key or a person."""
+        of_visitor = [id_ for id_, each in self._sessions.items() if each.visitor == visitor]
+        if len(of_visitor) >= MOST_OF_VISITOR:
+            self.end(of_visitor[0])
         id_, now = secrets.token_urlsafe(_ID_BYTES), self._elapsed()
-        self._sessions[id_] = Session(token, began=now, used=now)
+        self._sessions[id_] = Session(visitor, began=now, used=now)
         return id_
 
-    def token(self, id_: str, *, is_used: bool = True) -> str | None:
-        """Return the key of a session; None where there is none, or it is over.
+    def visitor(self, id_: str, *, is_used: bool = True) -> Visitor | None:
+        """Return whom a session stands for; None where there is none, or it is over.
 
         The session is used by that, where nothing else is said: it does not end soon.
         """
@@ -65,7 +69,7 @@ class Sessions:
             return None
         if is_used:
             self._sessions[id_] = replace(session, used=now)
-        return session.token
+        return session.visitor
 
     def end(self, id_: str) -> None:
         """End a session, if there is one."""

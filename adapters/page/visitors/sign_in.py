@@ -34,18 +34,19 @@ class SignInQuery(Model):
 class SignIn:
     """The answers of signing in and out."""
 
-    def __init__(self, visitors: Visitors) -> None:
-        """Let these visitors in.
+    def __init__(self, visitors: Visitors, issuer: str | None) -> None:
+        """Let these visitors in, by a key or by an issuer that is called so.
 
         Strangers may ask, so few are looked at once. To guess a key of 256 random bits is hopeless at
         any rate, and the keyring looks for none in the log that is merely made up.
         """
         self._visitors = visitors
+        self._issuer = issuer
         self._open = Quota(_MOST_AT_ONCE)
 
     async def form(self, call: Call[SignInQuery, Empty]) -> Response:
         """Return the page where a key is given."""
-        return await shown(call, "sign_in.html", next=own_place(call.query.next), is_wrong=False)
+        return await self._form(call, own_place(call.query.next), is_wrong=False)
 
     async def begin(self, call: Call[Empty, Empty]) -> Response:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
@@ -72,23 +73,26 @@ class SignIn:
         except Problem as problem:
             if problem.type is not UNAUTHENTICATED:
                 raise
-            response = await shown(call, "sign_in.html", next=place, is_wrong=True)
+            response = await self._form(call, place, is_wrong=True)
             response.status_code = problem.type.status
             response.headers.update(headers_of(problem))
         return response
 
+    async def _form(self, call: Call[Any, Any], place: str, *, is_wrong: bool) -> Response:
+        return await shown(call, "sign_in.html", next=place, is_wrong=is_wrong, issuer=self._issuer)
 
-def routes_of(visitors: Visitors) -> tuple[Route[Any, Any], ...]:
-    """Return the routes by which these visitors sign in and out."""
-    sign_in = SignIn(visitors)
+
+def routes_of(visitors: Visitors, issuer: str | None = None) -> tuple[Route[Any, Any], ...]:
+    """Return the routes by which these visitors sign in and out; `issuer` is who else lets them in."""
+    sign_in = SignIn(visitors, issuer)
     return (
-        replace(_open("GET", SIGN_IN, "pageSignIn", sign_in.form), query=SignInQuery),
-        _open("POST", SIGN_IN, "pageBeginSession", sign_in.begin),
-        _open("POST", "/sign-out", "pageEndSession", sign_in.end),
+        replace(open_to_all("GET", SIGN_IN, "pageSignIn", sign_in.form), query=SignInQuery),
+        open_to_all("POST", SIGN_IN, "pageBeginSession", sign_in.begin),
+        open_to_all("POST", "/sign-out", "pageEndSession", sign_in.end),
     )
 
 
-def _open(
+def open_to_all(
     method: Literal["GET", "POST"],
     path: str,
     name: str,

@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page
-from onrecord.adapters.page.visitors.sessions import Sessions
+from onrecord.adapters.page.visitors.cookies import cookie_of, delete_cookie, set_cookie
+from onrecord.adapters.page.visitors.sessions import Sessions, Visitor
 from onrecord.adapters.service.access import Access
-from onrecord.adapters.service.doors import Door, is_called_loopback
+from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.problems import FORBIDDEN, UNAUTHENTICATED, Problem
 
 SIGN_IN: Final = "/sign-in"
@@ -35,7 +36,7 @@ class Visitors:
     """Lets people in to the page. The routes under `/v1` take no session."""
 
     def __init__(self, door: Door, sessions: Sessions) -> None:
-        """Let in by these sessions who the door lets in by their keys."""
+        """Let in by these sessions who the door lets in by their keys, and people whom an issuer named."""
         self._door = door
         self._sessions = sessions
 
@@ -45,10 +46,13 @@ class Visitors:
             must_be_own_page(request)
         if "authorization" in request.headers:
             return await self._door.access(request)
-        id_ = request.cookies.get(_cookie_name(request), "")
-        token = self._sessions.token(id_, is_used=not _is_stream(request))
+        id_ = cookie_of(request, _COOKIE)
+        visitor = self._sessions.visitor(id_, is_used=not _is_stream(request))
+        if isinstance(visitor, Access):
+            self.must_be_called_right(request)
+            return visitor
         try:
-            return await self._door.access_by(token, request)
+            return await self._door.access_by(visitor, request)
         except Problem as problem:
             if problem.type is not UNAUTHENTICATED:
                 raise
@@ -57,27 +61,32 @@ class Visitors:
                 raise
             raise SignInNeeded(problem, _place_of(request)) from None
 
-    async def sign_in(self, token: str, request: Request, response: Response) -> None:
-        """Begin a session with a key, and answer with its cookie; Problem where the key gives nothing.
+    def must_be_called_right(self, request: Request) -> None:
+        """Raise Problem where the service does not answer to the Host that a request names."""
+        self._door.must_be_called_right(request)
 
-        The session that the browser had ends: an id that somebody else put there lets nobody in.
-        """
+    async def sign_in(self, token: str, request: Request, response: Response) -> None:
+        """Begin a session with a key, and answer with its cookie; Problem where the key gives nothing."""
         await self._door.access_by(token, request)
-        name = _cookie_name(request)
-        self._sessions.end(request.cookies.get(name, ""))
-        id_ = self._sessions.begin(token)
-        response.set_cookie(
-            name, id_, path="/", secure=_is_secure(request), httponly=True, samesite="lax"
-        )
+        self._begin(token, request, response)
+
+    def sign_in_person(self, person: Access, request: Request, response: Response) -> None:
+        """Begin a session of a person whom an issuer named, and answer with its cookie."""
+        self._begin(person, request, response)
 
     def sign_out(self, request: Request, response: Response) -> None:
         """End the session that a browser has, and take its cookie back."""
         must_be_own_page(request)
-        name = _cookie_name(request)
-        self._sessions.end(request.cookies.get(name, ""))
-        response.delete_cookie(
-            name, path="/", secure=_is_secure(request), httponly=True, samesite="lax"
-        )
+        self._sessions.end(cookie_of(request, _COOKIE))
+        delete_cookie(request, response, _COOKIE)
+
+    def _begin(self, visitor: Visitor, request: Request, response: Response) -> None:
+        """Begin a session in place of the one that the browser had.
+
+        An id that somebody else put there lets nobody in.
+        """
+        self._sessions.end(cookie_of(request, _COOKIE))
+        set_cookie(request, response, _COOKIE, self._sessions.begin(visitor))
 
 
 def problem_or_sign_in(problem: Problem, instance: str) -> Response:
@@ -111,15 +120,6 @@ def must_be_own_page(request: Request) -> None:
         is_own = site == "same-origin"
     if not is_own:
         raise Problem(FORBIDDEN, "a page of this service asks for this, over TLS or on its machine")
-
-
-def _is_secure(request: Request) -> bool:
-    """Whether the browser came over TLS; on this machine alone it need not."""
-    return request.url.scheme == "https" or not is_called_loopback(request)
-
-
-def _cookie_name(request: Request) -> str:
-    return f"__Host-{_COOKIE}" if _is_secure(request) else _COOKIE
 
 
 def _is_stream(request: Request) -> bool:

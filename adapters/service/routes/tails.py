@@ -59,7 +59,7 @@ def followed(call: Call[Any, Any], content: AsyncIterator[bytes]) -> Response:
     headers = dict(_HEADERS)
     if call.request.method == "HEAD":
         return Response(None, 200, headers, media_type="text/event-stream")
-    key = call.access.key_id
+    key = call.access.caller_id
     call.tails.open_tails.enter(key)
     return _TailResponse(content, headers, partial(call.tails.open_tails.leave, key))
 

@@ -142,7 +142,7 @@ async def verify_conversation(call: Call[Empty, Empty]) -> Response:
 
 async def verify_log(call: Call[Empty, Empty]) -> Response:
     """Check the whole log, which is that of all tenants."""
-    if call.access.key_id is not None and not call.access.all_tenants:
+    if call.access.caller_id is not None and not call.access.all_tenants:
         raise Problem(FORBIDDEN, "the log is that of all tenants: this needs a key for all of them")
     return answered(_verification(await call.store.verify()))
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import urllib3
 import uvicorn
+from starlette.types import ASGIApp
 from urllib3.util import Timeout
 
 from onrecord.adapters.app import connect_tenants
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.gateway.server import config_of
+from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.sessions import Sessions
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.application import Service
@@ -73,11 +75,21 @@ def served(
     limits: Limits | None = None,
     proxying: Proxying | None = None,
     sessions: Sessions | None = None,
+    issuer: IssuerSignIn | None = None,
 ) -> Generator[Served]:
     """Serve the store at an URL; it is closed in the end."""
     store, open_store = connect_tenants(url)
     service = service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits)
-    app = gateway_app(service, proxying, sessions)
+    app = gateway_app(service, proxying, sessions, issuer)
+    with running(app, ending=service.end) as (place, loop), urllib3.PoolManager() as pool:
+        yield Served(place, pool, service, loop)
+
+
+@contextmanager
+def running(
+    app: ASGIApp, ending: Callable[[], None] | None = None
+) -> Generator[tuple[str, asyncio.AbstractEventLoop]]:
+    """Run an application in a thread: where it answers, and its loop, in which `ending` is called."""
     config = config_of(app)
     config.host, config.port = "127.0.0.1", 0
     server = uvicorn.Server(config)
@@ -97,11 +109,10 @@ def served(
     try:
         assert started.wait(PATIENCE)
         port = server.servers[0].sockets[0].getsockname()[1]
-        with urllib3.PoolManager() as pool:
-            yield Served(f"http://127.0.0.1:{port}", pool, service, loops[0])
+        yield f"http://127.0.0.1:{port}", loops[0]
     finally:
-        if loops and not loops[0].is_closed():
-            loops[0].call_soon_threadsafe(service.end)
+        if ending is not None and loops and not loops[0].is_closed():
+            loops[0].call_soon_threadsafe(ending)
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()

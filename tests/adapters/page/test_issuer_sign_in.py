@@ -1,0 +1,387 @@
+"""People sign in to the page by an issuer: only who it proves to be somebody, and only whom a rule names."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import pytest
+import urllib3
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+import onrecord
+from onrecord.adapters.page.visitors.issuer import Client
+from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
+from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
+from onrecord.adapters.page.visitors.openid import OpenIdIssuer
+from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, PendingLogins
+from onrecord.adapters.page.visitors.roles import role_rule
+from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from tests.adapters.page.local_issuer import CLIENT, SECRET, LocalIssuer, local_issuer
+from tests.adapters.page.test_sessions import Clock
+from tests.adapters.service.keys import Keys
+from tests.adapters.service.served import Served, served
+
+RULES = ("read:email=ada@example.org", "read:groups=auditors", "operate:groups=the operators")
+Token = Callable[[LocalIssuer, dict[str, Any]], str | None]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, the issuer whose accounts it lets in, and the clock of both sessions and logins."""
+
+    service: Served
+    issuer: LocalIssuer
+    clock: Clock
+
+    def get(
+        self, path: str, cookie: str = "", headers: Mapping[str, str] | None = None
+    ) -> urllib3.BaseHTTPResponse:
+        return self.service.ask("GET", path, headers={"cookie": cookie, **(headers or {})})
+
+    def begin(self, place: str = "/", **headers: str) -> tuple[str, str]:
+        """The cookie of a login, and where the issuer sends the browser back to."""
+        begun = self.get(f"/sign-in/issuer?next={quote(place)}", headers=headers)
+        assert begun.status == 303, begun.data
+        at_issuer = self.service.pool.request("GET", begun.headers["location"], redirect=False)
+        back = urlsplit(at_issuer.headers["location"])
+        return cookies_of(begun)["onrecord-login"], f"{back.path}?{back.query}"
+
+    def sign_in(self, place: str = "/") -> urllib3.BaseHTTPResponse:
+        cookie, back = self.begin(place)
+        return self.get(back, cookie)
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    clock = Clock()
+    with local_issuer() as issuer, served_by(issuer, clock) as service:
+        yield Page(service, issuer, clock)
+
+
+def served_by(issuer: LocalIssuer, clock: Clock, store: str = "memory://") -> Any:
+    by_issuer = IssuerSignIn(
+        OpenIdIssuer(Client(issuer.url, CLIENT, SECRET)),
+        [role_rule(rule) for rule in RULES],
+        PendingLogins(clock),
+    )
+    return served(store, keyring=Keys(), sessions=Sessions(clock), issuer=by_issuer)
+
+
+def cookies_of(answer: urllib3.BaseHTTPResponse) -> dict[str, str]:
+    """The cookies that an answer gives, by the end of their names."""
+    pairs = [each.partition(";")[0] for each in answer.headers.getlist("set-cookie")]
+    return {pair.partition("=")[0].removeprefix("__Host-"): pair for pair in pairs}
+
+
+def begins_nothing(answer: urllib3.BaseHTTPResponse, status: int) -> bool:
+    return answer.status == status and "onrecord" not in cookies_of(answer)
+
+
+def test_a_person_signs_in_and_goes_on(page: Page) -> None:
+    form = page.get("/sign-in?next=/%3Flimit%3D5").data.decode()
+    assert 'href="/sign-in/issuer?next=/%3Flimit%3D5"' in form
+    assert f"Sign in with {urlsplit(page.issuer.url).netloc}" in form
+    done = page.sign_in("/?limit=5")
+    assert (done.status, done.headers["location"]) == (303, "/?limit=5")
+    assert done.headers["cache-control"] == "no-store"
+    assert "onrecord-login" in cookies_of(done)
+    session = cookies_of(done)["onrecord"]
+    text = page.get("/", session).data.decode()
+    assert ">ada@example.org<" in text
+    assert 'action="/sign-out"' in text
+    out = {"sec-fetch-site": "same-origin", "cookie": session}
+    assert page.service.ask("POST", "/sign-out", headers=out).status == 303
+    assert page.get("/", session).status == 303
+
+
+def test_the_login_is_bound_to_the_browser_by_a_cookie_that_no_script_has(page: Page) -> None:
+    begun = page.get("/sign-in/issuer", headers={"host": "log.example"})
+    (cookie,) = begun.headers.getlist("set-cookie")
+    name, *attributes = cookie.lower().split("; ")
+    assert name.startswith("__host-onrecord-login=")
+    wanted = {"httponly", "path=/", "samesite=lax", "secure", f"max-age={LONGEST_SECONDS}"}
+    assert set(attributes) == wanted
+    sent = dict(parse_qsl(urlsplit(begun.headers["location"]).query))
+    assert sent["redirect_uri"] == "https://log.example/sign-in/callback"
+    assert sent["scope"] == "openid email profile"
+    assert len(sent["state"]) == len(sent["nonce"]) == len(sent["code_challenge"]) == 43
+
+
+@pytest.mark.parametrize("methods", [None, ["client_secret_post"]])
+def test_the_issuer_sees_the_secret_as_it_likes(page: Page, methods: list[str] | None) -> None:
+    page.issuer.metadata["token_endpoint_auth_methods_supported"] = methods
+    assert page.sign_in().headers["location"] == "/"
+    encoded = base64.b64encode(b"onrecord%20page:s%3Aw%2Fordfish").decode()
+    assert page.issuer.auth == [SECRET if methods else f"Basic {encoded}"]
+
+
+def test_a_session_of_a_person_ends_and_reaches_pages_alone(page: Page) -> None:
+    session = cookies_of(page.sign_in())["onrecord"]
+    assert page.get("/v1/conversations", session).status == 401
+    assert page.get("/", session, {"host": "log.example"}).status == 303
+    assert page.get("/", session).status == 200
+    page.clock.now += IDLE_SECONDS
+    assert page.get("/", session).status == 303
+
+
+def test_reads_are_told_of_by_the_name_of_the_person_whatever_a_header_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    monkeypatch.setenv("ONRECORD_ACCESS_LOG", "on")
+    with local_issuer() as issuer, served_by(issuer, Clock(), url) as service:
+        page = Page(service, issuer, Clock())
+        session = cookies_of(page.sign_in())["onrecord"]
+        assert page.get("/", session, {"onrecord-actor": "bob"}).status == 200
+    monkeypatch.delenv("ONRECORD_ACCESS_LOG")
+    with onrecord.connect(url) as store:
+        (entry,) = store.access.entries()
+    assert (entry.actor_name, entry.via, entry.key_id) == ("ada@example.org", "GET /", None)
+
+
+# Tokens that prove nobody.
+
+
+def altered(**claims: Any) -> Token:
+    return lambda issuer, good: issuer.signed({**good, **claims})
+
+
+def without(name: str) -> Token:
+    return lambda issuer, good: issuer.signed({k: v for k, v in good.items() if k != name})
+
+
+def unsigned(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
+    del issuer
+    return f"{signed_part('none', claims)}."
+
+
+def by_secret(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
+    del issuer
+    return by_hmac(SECRET.encode(), claims)
+
+
+def by_public_key(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
+    return by_hmac(issuer.key.as_bytes("PEM", private=False), claims)
+
+
+def by_hmac(key: bytes, claims: dict[str, Any]) -> str:
+    part = signed_part("HS256", claims)
+    return f"{part}.{encoded(hmac.digest(key, part.encode(), 'sha256'))}"
+
+
+def by_another_key(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
+    return jwt.encode({"alg": "ES256", "kid": "k1"}, claims, ECKey.generate_key("P-256"))
+
+
+def by_unknown_key(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
+    return jwt.encode({"alg": "ES256", "kid": "<b>k2"}, claims, ECKey.generate_key("P-256"))
+
+
+def changed_after_signing(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
+    _, _, signature = issuer.signed(claims).split(".")
+    return f"{signed_part('ES256', {**claims, 'sub': 'root'})}.{signature}"
+
+
+def signed_part(algorithm: str, claims: dict[str, Any]) -> str:
+    parts = ({"alg": algorithm, "kid": "k1"}, claims)
+    return ".".join(encoded(json.dumps(part).encode()) for part in parts)
+
+
+def encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+HOSTILE: dict[str, Token] = {
+    "wrong nonce": altered(nonce="another"),
+    "no nonce": without("nonce"),
+    "wrong audience": altered(aud="another"),
+    "no audience": without("aud"),
+    "several audiences, for another": altered(aud=[CLIENT, "another"], azp="another"),
+    "several audiences, for nobody": altered(aud=[CLIENT, "another"]),
+    "another issuer": altered(iss="https://evil.example"),
+    "expired": altered(iat=1_000, exp=2_000),
+    "no end": without("exp"),
+    "from the future": altered(iat=99_999_999_999),
+    "not yet": altered(nbf=99_999_999_999),
+    "nobody": altered(sub=""),
+    "no subject": without("sub"),
+    "of another access token": altered(at_hash="AAAA"),
+    "no signature": unsigned,
+    "signed by the secret": by_secret,
+    "signed by the public key": by_public_key,
+    "signed by another key": by_another_key,
+    "signed by a key that is not there": by_unknown_key,
+    "changed after signing": changed_after_signing,
+    "no token": lambda issuer, claims: None,
+    "nonsense": lambda issuer, claims: "<script>alert(1)</script>",
+}
+
+
+def test_a_token_that_proves_nobody_lets_nobody_in(page: Page) -> None:
+    for what, token in HOSTILE.items():
+        page.issuer.sign = lambda claims, token=token: token(page.issuer, claims)
+        refused = page.sign_in()
+        assert begins_nothing(refused, 403), what
+        text = refused.data.decode()
+        assert "The issuer did not say who you are." in text
+        assert not {"<script>alert", "<b>k2", "evil.example"} & set(text.split())
+    page.issuer.sign = None
+    assert page.sign_in().status == 303
+
+
+# Callbacks that are not the answer to a login of this browser.
+
+
+def test_a_callback_counts_once(page: Page) -> None:
+    cookie, back = page.begin()
+    assert page.get(back, cookie).status == 303
+    assert begins_nothing(page.get(back, cookie), 400)
+    used = dict(parse_qsl(urlsplit(back).query))["code"]
+    cookie, back = page.begin()
+    state = dict(parse_qsl(urlsplit(back).query))["state"]
+    replayed = f"/sign-in/callback?{urlencode({'code': used, 'state': state})}"
+    assert begins_nothing(page.get(replayed, cookie), 403)
+
+
+def test_no_browser_finishes_what_another_began(page: Page) -> None:
+    mine, _ = page.begin()
+    cookie, back = page.begin()
+    assert begins_nothing(page.get(back), 400)
+    assert begins_nothing(page.get(back, "onrecord-login=made-up"), 400)
+    assert begins_nothing(page.get(back, mine), 400)
+    assert page.get(back, cookie).status == 303
+
+
+def test_a_callback_with_another_state_is_refused(page: Page) -> None:
+    cookie, back = page.begin()
+    for query in ("code=code-0", "code=code-0&state=%C3%A9", "code=code-0&state=a&state=b", ""):
+        assert begins_nothing(page.get(f"/sign-in/callback?{query}", cookie), 400) or "&" in query
+    assert page.get(back, cookie).status == 303
+
+
+def test_a_login_has_to_be_finished_in_time(page: Page) -> None:
+    cookie, back = page.begin()
+    page.clock.now += LONGEST_SECONDS
+    assert begins_nothing(page.get(back, cookie), 400)
+
+
+def test_the_issuer_may_say_no_and_its_words_are_not_shown(page: Page) -> None:
+    cookie, back = page.begin()
+    state = dict(parse_qsl(urlsplit(back).query))["state"]
+    query = {"state": state, "error": "access_denied", "error_description": "<script>alert(1)"}
+    refused = page.get(f"/sign-in/callback?{urlencode(query)}", cookie)
+    assert begins_nothing(refused, 403)
+    assert b"alert" not in refused.data
+
+
+def test_a_callback_that_names_another_issuer_is_refused(page: Page) -> None:
+    cookie, back = page.begin()
+    assert begins_nothing(page.get(f"{back}&iss=https://evil.example", cookie), 403)
+    cookie, back = page.begin()
+    assert page.get(f"{back}&iss={quote(page.issuer.url)}", cookie).status == 303
+
+
+def test_an_issuer_that_says_it_names_itself_has_to(page: Page) -> None:
+    page.issuer.metadata["authorization_response_iss_parameter_supported"] = True
+    assert begins_nothing(page.sign_in(), 403)
+
+
+@pytest.mark.parametrize("place", ["https://evil.example", "//evil.example", "/\\evil.example"])
+def test_nobody_is_sent_on_to_another_site(page: Page, place: str) -> None:
+    assert page.sign_in(place).headers["location"] == "/"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_other_site_begins_a_login(page: Page, site: str) -> None:
+    answer = page.get("/sign-in/issuer", headers={"sec-fetch-site": site})
+    assert (answer.status, "set-cookie" in answer.headers) == (403, False)
+
+
+def test_an_issuer_comes_back_from_another_site(page: Page) -> None:
+    cookie, back = page.begin()
+    assert page.get(back, cookie, {"sec-fetch-site": "cross-site"}).status == 303
+
+
+def test_of_too_many_logins_the_oldest_goes() -> None:
+    logins = PendingLogins(most=2)
+    begun = [logins.begin("https://log.example/", "/") for _ in range(3)]
+    taken = [logins.take(id_, login.state) for id_, login in begun]
+    assert taken == [None, begun[1][1], begun[2][1]]
+    assert begun[2][1].verifier not in repr(begun[2][1])
+
+
+# Who gets in.
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"email": "eve@example.org"},
+        {"email_verified": False},
+        {"email_verified": "yes"},
+        {"email": "ADA@example.org"},
+        {"email": None, "groups": "all auditors"},
+        {"email": None, "groups": {"auditors": True}},
+    ],
+)
+def test_whom_no_rule_names_has_no_access(page: Page, claims: dict[str, Any]) -> None:
+    page.issuer.claims |= claims
+    refused = page.sign_in()
+    assert begins_nothing(refused, 403)
+    assert "nobody gave you a role here" in refused.data.decode()
+
+
+def test_a_person_without_an_email_is_named_by_what_the_issuer_decides(page: Page) -> None:
+    page.issuer.claims = {"sub": "4711", "name": "<b>root", "groups": ["auditors", "others"]}
+    session = cookies_of(page.sign_in())["onrecord"]
+    assert "&lt;b&gt;root (4711)" in page.get("/", session).data.decode()
+
+
+# An issuer that is not there.
+
+
+def test_an_issuer_that_does_not_answer_holds_nobody_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = Client(f"http://127.0.0.1:{silent.getsockname()[1]}", CLIENT, SECRET)
+        issuer = OpenIdIssuer(client, IssuerHttp(seconds=0.05))
+        sign_in = IssuerSignIn(issuer, [role_rule(RULES[0])])
+        with served(keyring=Keys(), issuer=sign_in) as service:
+            answer = service.ask("GET", "/sign-in/issuer")
+    assert (answer.status, "set-cookie" in answer.headers) == (503, False)
+    assert "The issuer cannot be asked now." in answer.data.decode()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"issuer": "https://evil.example"},
+        {"token_endpoint": "http://evil.example/token"},
+        {"token_endpoint": "https://[evil"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"jwks_uri": None},
+        {"padding": "x" * 2_000_000},
+    ],
+)
+def test_an_issuer_that_says_nonsense_of_itself_is_not_asked(
+    page: Page, metadata: dict[str, Any]
+) -> None:
+    page.issuer.metadata = metadata
+    assert begins_nothing(page.get("/sign-in/issuer"), 503)
+    page.issuer.metadata = {}
+    assert page.sign_in().status == 303
+
+
+def test_without_an_issuer_there_is_no_way_to_one() -> None:
+    with served(keyring=Keys()) as service:
+        assert b"/sign-in/issuer" not in service.ask("GET", "/sign-in").data
+        assert service.ask("GET", "/sign-in/issuer").status == 404
+        assert service.ask("GET", "/sign-in/callback").status == 404
