@@ -14,13 +14,13 @@ class Provenance(Model):
     """Where a stored text stands."""
 
     key: str | None
-    """The key of the conversation; null where it was forgotten."""
+    """The key of the conversation; null where it was forgotten, or where it is very long."""
 
     version: int
     """The version of the event in it."""
 
     resource: str | None
-    """The resource that has the whole event; null where it was forgotten."""
+    """The resource that has the whole event; null where it was forgotten, or where its key is very long."""
 
 
 class Hit(Provenance):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, unquote, urlsplit
 
@@ -14,6 +14,12 @@ ModelT = TypeVar("ModelT", bound=Model)
 SCHEME: Final = "onrecord"
 NAME: Final = 200
 """The most bytes of a name that are shown."""
+
+_LONGEST_KEY: Final = 4_000
+"""The most bytes of JSON of a key that an entry has."""
+
+_LONGEST_URI: Final = 2_000
+"""The most characters of the URI of an event that an answer has: three for each byte of a key."""
 
 
 class Passage(Model):
@@ -39,7 +45,7 @@ def passage(text: str, size: int, *, is_cut: bool = False) -> Passage:
 def shortened(text: str, size: int) -> str:
     """Return the beginning of a text that takes at most so many bytes of JSON."""
     shown: str = whole(text)[:size]
-    while (taken := _bytes_of(shown)) > size:
+    while (taken := bytes_of(shown)) > size:
         shown = shown[: min(len(shown) - 1, len(shown) * size // taken)]
     return shown
 
@@ -47,6 +53,11 @@ def shortened(text: str, size: int) -> str:
 def named(name: str | None) -> str | None:
     """Return a name as far as it is shown."""
     return None if name is None else shortened(name, NAME)
+
+
+def shown_key(key: str | None) -> str | None:
+    """Return the key of a conversation; None where it was forgotten, or is too long to be shown."""
+    return key if key is None or bytes_of(key) <= _LONGEST_KEY else None
 
 
 def fitting(entries: Iterable[ModelT], size: int) -> Iterator[ModelT]:
@@ -59,9 +70,16 @@ def fitting(entries: Iterable[ModelT], size: int) -> Iterator[ModelT]:
         yield entry
 
 
+def shaped(entry: Callable[[int], ModelT], room: int, size: int) -> ModelT:
+    """Return an entry whose texts have so much room, and less where its names need that to fit a size."""
+    made = entry(room)
+    excess = size_of(made) - size
+    return made if excess <= 0 else entry(max(0, room - excess))
+
+
 def size_of(model: Model) -> int:
     """Return how many bytes a model takes as JSON."""
-    return _bytes_of(document_of(model))
+    return bytes_of(document_of(model))
 
 
 def document_of(model: Model) -> dict[str, Any]:
@@ -81,8 +99,9 @@ def whole(value: Any) -> Any:
     return value
 
 
-def _bytes_of(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+def bytes_of(value: Any) -> int:
+    """Return how many bytes a value takes as JSON."""
+    return len(json.dumps(whole(value), ensure_ascii=False, separators=(",", ":")).encode())
 
 
 # The URIs of resources: the names in them are percent-encoded, for keys have slashes.
@@ -93,9 +112,12 @@ def conversation_uri(key: str) -> str:
     return f"{SCHEME}://conversations/{quote(whole(key), safe='')}"
 
 
-def event_uri(key: str, version: int) -> str:
-    """Return the URI of an event."""
-    return f"{conversation_uri(key)}/events/{version}"
+def event_uri(key: str | None, version: int) -> str | None:
+    """Return the URI of an event; None where its conversation was forgotten, or its key is too long."""
+    if key is None:
+        return None
+    uri = f"{conversation_uri(key)}/events/{version}"
+    return uri if len(uri) <= _LONGEST_URI else None
 
 
 def document_uri(digest: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
@@ -22,18 +23,29 @@ from onrecord.adapters.mcp_server.answers import (
     Tokens,
     TokensOfConversation,
     TokensOfModel,
+    TurnBlock,
     Turns,
 )
 from onrecord.adapters.mcp_server.arguments import (
+    SIZE,
     CallsArguments,
     OfConversation,
     RequestArguments,
     SearchArguments,
     TurnsArguments,
 )
-from onrecord.adapters.mcp_server.passages import event_uri, fitting, named, passage
+from onrecord.adapters.mcp_server.passages import (
+    bytes_of,
+    event_uri,
+    fitting,
+    named,
+    passage,
+    shaped,
+    shown_key,
+)
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.turn_blocks import shown_blocks, turn_block
+from onrecord.adapters.mcp_server.view_pages import shown_page
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.streams.lineage import keys_of
@@ -42,14 +54,11 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, SecretMissing
 from onrecord.domain.header import timestamp
 from onrecord.projections.apis.request import Request
+from onrecord.projections.history.history import Block, Turn
 from onrecord.projections.views.search import Hit as FoundHit
 from onrecord.projections.views.tool_ledger import ToolCallEntry
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Model)
-EntryT = TypeVar("EntryT")
-
-_TEXTS: Final = 4_000
-"""How many bytes the texts of a page of a view take, in all."""
 
 _ENVELOPE: Final = 512
 """How many bytes an answer takes beside its blocks, about."""
@@ -81,21 +90,20 @@ class ReadingTool(Generic[ArgumentsT]):
 def search_history(scope: Scope, asked: SearchArguments) -> ToolAnswer:
     """Return events that say something, those of one conversation after those of another."""
 
-    def ask(conversation: UUID | None, after: str | None) -> Page[FoundHit]:
+    def ask(conversation: UUID | None, after: str | None, limit: int) -> Page[FoundHit]:
         return scope.store.views.search(
             asked.text,
             conversation=conversation,
             role=asked.role,
             tool=asked.tool,
             since=asked.since,
-            limit=asked.limit,
+            limit=limit,
             after=after,
         )
 
-    page, following = _page(scope.searched(asked.key), asked.cursor, ask)
-    room = _TEXTS // max(1, len(page))
-    answer = Hits(hits=[_hit(each, room) for each in page], **_state(page, following))
-    return ToolAnswer(answer, len(page), conversations=tuple(each.conversation_id for each in page))
+    shown = shown_page(scope.searched(asked.key), asked.cursor, asked.limit, ask, _hit)
+    answer = Hits(hits=shown.entries, **shown.state)
+    return ToolAnswer(answer, len(shown.entries), conversations=shown.conversations)
 
 
 def read_turns(scope: Scope, asked: TurnsArguments) -> ToolAnswer:
@@ -110,15 +118,13 @@ def read_turns(scope: Scope, asked: TurnsArguments) -> ToolAnswer:
         backend_of(scope.store),
         (block.conversation for _, _, block in page if block.conversation is not None),
     )
-    room = asked.max_bytes - _ENVELOPE
-    shown = fitting(
-        (
-            turn_block(*each, keys=keys, size=room // 2, withholds_results=bool(hidden))
-            for each in reversed(page)
-        ),
-        room,
-    )
-    fit = list(shown)[::-1]
+
+    def entry(each: tuple[int, Turn, Block], most: int) -> TurnBlock:
+        return turn_block(*each, keys=keys, room=most, withholds_results=bool(hidden))
+
+    room = asked.max_bytes - _ENVELOPE - bytes_of(conversation.key)
+    made = (shaped(partial(entry, each), room // 2, room) for each in reversed(page))
+    fit = list(fitting(made, room))[::-1]
     first = end - len(fit)
     answer = Turns(
         key=conversation.key, at=at, blocks=fit, next=first + 1 if fit and first else None
@@ -160,19 +166,18 @@ def request_at(scope: Scope, asked: RequestArguments) -> ToolAnswer:
 def tool_calls(scope: Scope, asked: CallsArguments) -> ToolAnswer:
     """Return calls of tools, those of one conversation after those of another."""
 
-    def ask(conversation: UUID | None, after: str | None) -> Page[ToolCallEntry]:
+    def ask(conversation: UUID | None, after: str | None, limit: int) -> Page[ToolCallEntry]:
         return scope.store.views.tool_calls(
             conversation=conversation,
             name=asked.name,
             status=asked.status,
-            limit=asked.limit,
+            limit=limit,
             after=after,
         )
 
-    page, following = _page(scope.searched(asked.key), asked.cursor, ask)
-    room = _TEXTS // max(1, 2 * len(page))
-    answer = Calls(calls=[_call(each, room) for each in page], **_state(page, following))
-    return ToolAnswer(answer, len(page), conversations=tuple(each.conversation_id for each in page))
+    shown = shown_page(scope.searched(asked.key), asked.cursor, asked.limit, ask, _call)
+    answer = Calls(calls=shown.entries, **shown.state)
+    return ToolAnswer(answer, len(shown.entries), conversations=shown.conversations)
 
 
 def usage(scope: Scope, asked: OfConversation) -> ToolAnswer:
@@ -185,8 +190,12 @@ def usage(scope: Scope, asked: OfConversation) -> ToolAnswer:
         return ToolAnswer(Tokens(conversations=[], models=models), len(models))
     keys = [asked.key] if asked.key is not None else islice(scope.conversations(), _MOST)
     of = [scope.conversation(key) for key in keys] or [scope.conversation(None)]
-    answer = Tokens(conversations=[_tokens(each) for each in of], models=[])
-    return ToolAnswer(answer, len(of), conversations=tuple(each.conversation_id for each in of))
+    tokens = list(fitting(map(_tokens, of), SIZE - _ENVELOPE))
+    return ToolAnswer(
+        Tokens(conversations=tokens, models=[]),
+        len(tokens),
+        conversations=tuple(each.conversation_id for each in of[: len(tokens)]),
+    )
 
 
 def verify(scope: Scope, asked: OfConversation) -> ToolAnswer:
@@ -236,36 +245,6 @@ TOOLS: Final[tuple[ReadingTool[Any], ...]] = (
 )
 
 
-def _page(
-    conversations: Sequence[UUID | None],
-    cursor: str | None,
-    ask: Callable[[UUID | None, str | None], Page[EntryT]],
-) -> tuple[Page[EntryT], str | None]:
-    """Return the page of a cursor, or else the next one that has entries; and the cursor behind it."""
-    index, after = _place(cursor, len(conversations))
-    while True:
-        page = ask(conversations[index], after)
-        is_last = index + 1 == len(conversations)
-        if page.after is not None:
-            return page, f"{index}.{page.after}"
-        if len(page) or is_last:
-            return page, None if is_last else f"{index + 1}."
-        index, after = index + 1, None
-
-
-def _place(cursor: str | None, count: int) -> tuple[int, str | None]:
-    if cursor is None:
-        return 0, None
-    index, _, after = cursor.partition(".")
-    if not (index.isascii() and index.isdecimal() and len(index) < 10 and int(index) < count):
-        raise InvalidInput("cursor is not the `next` of a page")
-    return int(index), after or None
-
-
-def _state(page: Page[Any], following: str | None) -> dict[str, Any]:
-    return {"next": following, "behind": page.behind, "encrypted": list(page.encrypted)}
-
-
 def _version(conversation: Conversation, version: int | None) -> int:
     last = conversation.head().version
     if version is not None and version > last:
@@ -284,14 +263,14 @@ def _rendered(conversation: Conversation, api: str, at: int) -> tuple[Request, l
 
 def _hit(hit: FoundHit, room: int) -> Hit:
     return Hit(
-        key=hit.key,
+        key=shown_key(hit.key),
         version=hit.version,
-        resource=None if hit.key is None else event_uri(hit.key, hit.version),
+        resource=event_uri(hit.key, hit.version),
         speaker=hit.role,
         type=hit.type,
         tool=named(hit.tool),
         recorded_at=timestamp(hit.recorded_at),
-        excerpt=passage(hit.excerpt, room, is_cut=True),
+        excerpt=passage(hit.excerpt, room, is_cut=len(hit.excerpt) < hit.length),
     )
 
 
@@ -299,18 +278,18 @@ def _call(call: ToolCallEntry, room: int) -> Call:
     arguments = None if call.arguments is None else (call.arguments, call.arguments_cut)
     result = None if call.result is None else (call.result, call.result_cut)
     return Call(
-        key=call.key,
+        key=shown_key(call.key),
         version=call.version,
-        resource=None if call.key is None else event_uri(call.key, call.version),
+        resource=event_uri(call.key, call.version),
         call_id=named(call.call_id) or "",
         name=named(call.name),
         kind=call.kind,
         status=call.status,
         is_error=call.is_error,
         recorded_at=timestamp(call.recorded_at),
-        arguments=arguments and passage(arguments[0], room, is_cut=arguments[1]),
+        arguments=arguments and passage(arguments[0], room // 2, is_cut=arguments[1]),
         result_version=call.result_version,
-        result=result and passage(result[0], room, is_cut=result[1]),
+        result=result and passage(result[0], room // 2, is_cut=result[1]),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.mcp_server.answers import TurnBlock
-from onrecord.adapters.mcp_server.passages import document_uri, event_uri, named, passage
+from onrecord.adapters.mcp_server.passages import document_uri, event_uri, named, passage, shown_key
 from onrecord.domain.content import (
     Document,
     Native,
@@ -42,7 +42,7 @@ def turn_block(
     block: Block,
     *,
     keys: Mapping[UUID, str],
-    size: int,
+    room: int,
     withholds_results: bool,
 ) -> TurnBlock:
     """Return a block as fields, with at most so many bytes of what it says.
@@ -55,9 +55,9 @@ def turn_block(
     words = "" if withholds_results and kind in _RESULTS else _words(plain)
     key = None if block.conversation is None else keys.get(block.conversation)
     return TurnBlock(
-        key=key,
+        key=shown_key(key),
         version=block.version,
-        resource=None if key is None else event_uri(key, block.version),
+        resource=event_uri(key, block.version),
         turn=number,
         role=turn.role,
         speaker=_speaker(turn, block, kind),
@@ -65,7 +65,7 @@ def turn_block(
         tool=named(_tool(plain) or block.name),
         call_id=named(block.call_id),
         is_error=block.is_error,
-        said=passage(words, size),
+        said=passage(words, room),
         document=_bytes_of(plain),
     )
 

@@ -127,6 +127,9 @@ class HitEntry(EventEntry):
     excerpt: str
     """A stretch of what it says, around the first word that was looked for."""
 
+    length: int
+    """How many characters of it are searched in all."""
+
 
 class HitPage(ViewPage):
     """Events that were found, the latest first."""

@@ -57,7 +57,8 @@ class Hit:
     """An event that was found: where it is, who said it, and a stretch of what it says.
 
     `tool` is the one that is called, or that gave this. `excerpt` begins a little before the first
-    word that was looked for. `key` is the conversation's. Times are in microseconds since 1970-01-01 UTC.
+    word that was looked for; `length` is how many characters are searched in all. `key` is the
+    conversation's. Times are in microseconds since 1970-01-01 UTC.
     """
 
     conversation_id: UUID
@@ -68,6 +69,7 @@ class Hit:
     role: Speaker
     tool: str | None
     excerpt: str
+    length: int
     key: str | None = None
 
     @property

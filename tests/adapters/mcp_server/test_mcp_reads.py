@@ -73,6 +73,14 @@ async def asked(
     return fields
 
 
+async def pages(client: mcp.Client, tool: str, **arguments: object) -> list[dict[str, Any]]:
+    """All pages of a tool, one after the other."""
+    found = [await asked(client, tool, **arguments)]
+    while found[-1]["next"] is not None:
+        found.append(await asked(client, tool, cursor=found[-1]["next"], **arguments))
+    return found
+
+
 async def refused(client: mcp.Client, tool: str, **arguments: object) -> str:
     result = await client.call_tool(tool, arguments)
     assert isinstance(result, mcp.types.CallToolResult)
@@ -139,14 +147,8 @@ async def test_pages_go_back_to_the_beginning(store: onrecord.Store) -> None:
             before = {"before": page["next"]}
         all_of_it = await asked(client, "read_turns", max_bytes=200_000)
         at_first = await asked(client, "read_turns", key=ORIGIN, at=2)
-        hits: list[dict[str, Any]] = []
-        cursor: dict[str, str] = {}
-        while True:
-            found = await asked(client, "search_history", text="parcel", limit=1, **cursor)
-            hits += found["hits"]
-            if found["next"] is None:
-                break
-            cursor = {"cursor": found["next"]}
+        found = await pages(client, "search_history", text="parcel", limit=1)
+        hits = [hit for page in found for hit in page["hits"]]
     assert len(texts) == len(all_of_it["blocks"]) == 5
     assert all_of_it["blocks"][-1]["said"]["cut"] is False
     assert [block["said"]["text"] for block in at_first["blocks"]] == texts[:1]
@@ -182,6 +184,40 @@ async def test_requests_calls_tokens_and_proof_are_read(store: onrecord.Store) -
     assert [each["key"] for each in tokens["conversations"]] == [OWN, ORIGIN]
     assert (proof["is_whole"], proof["faults"]) == (True, [])
     assert "larger max_bytes" in large
+
+
+async def test_what_is_whole_is_not_called_cut(store: onrecord.Store) -> None:
+    async with reading(store) as client:
+        whole = await asked(client, "search_history", text="origin")
+        cut = await asked(client, "search_history", text="parcel", role="tool")
+        calls = await asked(client, "tool_calls")
+    assert whole["hits"][0]["excerpt"] == {
+        "text": "The origin asks of a parcel",
+        "length": 27,
+        "cut": False,
+    }
+    assert cut["hits"][0]["excerpt"]["cut"]
+    assert calls["calls"][0]["arguments"]["cut"] is False
+
+
+@pytest.mark.parametrize("letter", ["k", "\u6f22", "\U0001f600", "\x01"])
+async def test_an_answer_is_bounded_however_long_keys_are(letter: str) -> None:
+    with onrecord.connect("memory://") as store:
+        keys = [f"{number:02}{letter * 998}" for number in range(12)]
+        for key in keys:
+            talk = store.conversation(key)
+            talk.user("A parcel " + "\x01" * 3_000)
+            talk.assistant("", calls=[onrecord.AssistantCall("track", {"parcel": "\x01" * 900})])
+            (call,) = talk.open_calls()
+            talk.tool_result(call.id, "\x01" * 9_000)
+        async with reading(store, own=None) as client:
+            turns = [await asked(client, "read_turns", key=key) for key in keys[:2]]
+            hits = await pages(client, "search_history", text="parcel", role="user", limit=20)
+            calls = await pages(client, "tool_calls", limit=10)
+    answers = [*turns, *hits, *calls]
+    assert max(len(json.dumps(each, ensure_ascii=False).encode()) for each in answers) <= 10_240
+    assert sum(len(page["hits"]) for page in hits) == len(keys)
+    assert sum(len(page["calls"]) for page in calls) == len(keys)
 
 
 async def test_what_is_out_of_scope_looks_like_what_is_not_there(store: onrecord.Store) -> None:

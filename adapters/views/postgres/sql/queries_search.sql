@@ -61,5 +61,6 @@ DELETE FROM {log}.view_search AS v WHERE v.ctid = ANY (ARRAY(
 SELECT jsonb_build_object('conversation_id', v.conversation_id, 'version', v.version,
     'position', v.position, 'recorded_at', v.recorded_at, 'type', v.type, 'role', v.role,
     'tool', v.tool, 'excerpt',
-    substr(v.text, greatest(1, position(($3::jsonb ->> 'around') IN lower(v.text)) - 60), 240))
+    substr(v.text, greatest(1, position(($3::jsonb ->> 'around') IN lower(v.text)) - 60), 240),
+    'length', length(v.text))
 FROM {log}.search_rows($1, $2, $3::jsonb, $4::jsonb, $5) AS v ORDER BY v.position DESC

@@ -68,7 +68,8 @@ DELETE FROM view_search WHERE generation IN (SELECT number FROM g) AND conversat
 SELECT json_object('conversation_id', v.conversation_id, 'version', v.version,
   'position', v.position, 'recorded_at', v.recorded_at, 'type', v.type, 'role', v.role,
   'tool', v.tool, 'excerpt',
-  substr(v.text, max(1, instr(lower(v.text), ?3 ->> 'around') - 60), 240))
+  substr(v.text, max(1, instr(lower(v.text), ?3 ->> 'around') - 60), 240),
+  'length', length(v.text))
 FROM view_search_words AS w CROSS JOIN view_search AS v ON v.id = w.rowid
 WHERE w.words MATCH ?3 ->> 'match'
   AND w.rowid >= ?1 << 40
