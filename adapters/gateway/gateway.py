@@ -9,6 +9,7 @@ from uuid import UUID
 
 from starlette.types import ASGIApp
 
+from onrecord.adapters.gateway.mcp_route import mcp_route
 from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.page_table import page_routes
 from onrecord.adapters.gateway.server import Address, serve
@@ -73,7 +74,7 @@ def gateway_app(
     sessions: Sessions | None = None,
     issuer: IssuerSignIn | None = None,
 ) -> ASGIApp:
-    """Return the application that has all routes, the page, and the recording proxy beside them.
+    """Return the application that has all routes, the page, MCP, and the recording proxy beside them.
 
     People sign in to the page by a key, and by an issuer where there is one.
     """
@@ -82,7 +83,7 @@ def gateway_app(
         ProxyDoor(service), chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer
     )
     visitors = Visitors(service.door, sessions or Sessions())
-    routes = (*ROUTES, *page_routes(visitors, issuer))
+    routes = (*ROUTES, mcp_route(service), *page_routes(visitors, issuer))
     return application(service, routes, {PATH: proxy}, closes=proxy.close)
 
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
-from uuid import UUID
 
-import anyio.to_thread
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -36,10 +34,13 @@ from pydantic import ValidationError
 
 import onrecord
 from onrecord.adapters.mcp_server.passages import conversation_uri, document_of
+from onrecord.adapters.mcp_server.reads import Read, Record
 from onrecord.adapters.mcp_server.resources import TEMPLATES, Content, content_of
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.tools import TOOLS, ReadingTool, ToolAnswer
 from onrecord.adapters.service.model import Model
+from onrecord.adapters.storage.steps import steps_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError
 
@@ -61,10 +62,10 @@ _PLACES: Final = frozenset(("key", "limit", "cursor", "before", "max_bytes"))
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Answers one agent; `actor` is who reads, in the access log."""
+    """Answers one agent; `record` tells the access log of each read."""
 
     scope: Scope
-    actor: str | None
+    record: Record
 
     def server(self) -> Server[Any]:
         """Return the server, for whatever transport."""
@@ -87,7 +88,7 @@ class Reader:
         """Return what a tool gives; an error of the tool says what is wrong with the call."""
         try:
             read = partial(self._read, params.name, params.arguments or {})
-            document = await _in_a_thread(read)
+            document = await self._long(read)
         except OnrecordError as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         except Exception as error:  # noqa: BLE001  # What fails is told, and the server goes on.
@@ -99,7 +100,7 @@ class Reader:
     async def list_resources(self, _context: object, _params: object) -> ListResourcesResult:
         """Return the own conversation and its ancestors."""
         try:
-            keys = await _in_a_thread(self.scope.conversations)
+            keys = await self._long(self.scope.conversations)
         except Exception as error:
             raise _error_of(error) from error
         found = [Resource(uri=conversation_uri(key), name="conversation") for key in keys]
@@ -120,7 +121,7 @@ class Reader:
     ) -> ReadResourceResult:
         """Return what a resource has; an error says why there is none."""
         try:
-            content = await _in_a_thread(partial(self._content, params.uri))
+            content = await self._long(partial(self._content, params.uri))
         except Exception as error:
             raise _error_of(error) from error
         return ReadResourceResult(contents=[_contents(params.uri, content)])
@@ -133,41 +134,36 @@ class Reader:
         shown: ToolAnswer = tool.read(self.scope, asked)
         document = document_of(shown.answer)
         question = asked.model_dump(mode="json", exclude=set(_PLACES), exclude_defaults=True)
-        self._record(name, shown.conversation, question, shown.entries, shown.conversations)
+        self.record(Read(name, shown.conversation, question, shown.entries, shown.conversations))
         return document
 
     def _content(self, uri: str) -> Content:
         content = content_of(self.scope, uri)
-        self._record("resource", content.conversation, {"uri": uri}, 1)
+        self.record(Read("resource", content.conversation, {"uri": uri}, 1))
         return content
 
-    def _record(
-        self,
-        name: str,
-        which: UUID | None,
-        asked: Mapping[str, object],
-        entries: int,
-        conversations: tuple[UUID, ...] = (),
-    ) -> None:
-        self.scope.store.access.record(
-            f"onrecord mcp {name}",
-            which=which,
-            asked=asked,
-            entries=entries,
-            conversations=conversations,
-            actor=self.actor,
-        )
+    async def _long(self, read: Callable[[], AnswerT]) -> AnswerT:
+        """Return what is read in a thread: it may take long, and others go on."""
+        return await steps_of(backend_of(self.scope.store)).run_long(read)
 
 
 async def serve_stdio(scope: Scope, actor: str | None) -> None:
     """Answer the program at the other end of standard input and output, until it ends."""
-    server = Reader(scope, actor).server()
+    server = Reader(scope, partial(record_of_command, scope.store, actor)).server()
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-async def _in_a_thread(read: Callable[[], AnswerT]) -> AnswerT:
-    return await anyio.to_thread.run_sync(read)
+def record_of_command(store: Store, actor: str | None, read: Read) -> None:
+    """Tell the access log of what somebody reads by `onrecord mcp`."""
+    store.access.record(
+        f"onrecord mcp {read.name}",
+        which=read.which,
+        asked=read.asked,
+        entries=read.entries,
+        conversations=read.conversations,
+        actor=actor,
+    )
 
 
 def _listed(tool: ReadingTool[Any]) -> Tool:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from onrecord.adapters.asynchronous.store import AsyncStore, store_of
 from onrecord.adapters.caches.newest import Newest
+from onrecord.adapters.store import Store
 from onrecord.adapters.upkeep.access import counts_of
 from onrecord.adapters.upkeep.access_log import ReadCounts
 
@@ -93,12 +94,12 @@ class ReadsByKeys:
         `via` is the route, `key` that of the conversation, `asked` the query, `body` the answer in JSON,
         None where it is another, and `actor` who asks.
         """
-        log = store_of(store).access
-        if log.mode == "off":
-            return
+        plain = store_of(store)
         is_program = access.role == "write" and access.person_id is None
         if is_program or "/v1/log" in via:
-            self._counts_of(store, access, actor).add(via)
+            self.count(plain, access, via, actor)
+            return
+        if plain.access.mode == "off":
             return
         given = {name: value for name, value in asked.items() if name not in _PAGING}
         lists = [] if body is None else lists_in(body)
@@ -119,12 +120,17 @@ class ReadsByKeys:
         for each in counts:
             each.flush()
 
-    def _counts_of(self, store: AsyncStore, access: Access, actor: str) -> ReadCounts:
+    def count(self, store: Store, access: Access, via: str, actor: str) -> None:
+        """Count a read of a program's, of which is told once a minute, where the access log is on."""
+        if store.access.mode != "off":
+            self._counts_of(store, access, actor).add(via)
+
+    def _counts_of(self, store: Store, access: Access, actor: str) -> ReadCounts:
         name = store.tenant, access.key_id, actor
         with self._lock:
             known = self._counts.get(name)
             if known is None:
-                known = counts_of(store_of(store).access, actor, access.key_id)
+                known = counts_of(store.access, actor, access.key_id)
                 self._counts[name] = known  # The timer of one that goes tells of it.
             return known
 

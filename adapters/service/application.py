@@ -203,7 +203,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         share = counted.enter_context(service.bodies.share(access.caller_id))
         call = await _call(service, route, request, access, share)
         response = await _response(service, route, call)
-        if route.role == "read" and response.status_code in _SHOWN:
+        if route.role == "read" and route.tells_reads and response.status_code in _SHOWN:
             await _tell(service, route, call, response)
         if isinstance(response, StreamingResponse) and not route.is_followed:
             return _CountedResponse(response, counted.pop_all().close)

@@ -24,6 +24,7 @@ TENANT: Final = "onrecord-tenant"
 """The header by which a key for all tenants names one."""
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_OF_PAGES: Final = ("origin", "sec-fetch-site")
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
@@ -91,6 +92,17 @@ class Door:
             raise Problem(FORBIDDEN, "the key is for one tenant, and not for that one")
         return tenant
 
+    def must_be_of_no_other_page(self, request: Request) -> None:
+        """Raise where a web page asks that is not the service's own, by whatever name it calls it.
+
+        A stranger's page may have its own name lead here (DNS rebinding): then Host and Origin are alike.
+        """
+        if not any(name in request.headers for name in _OF_PAGES):
+            return
+        is_known = _without_port(request.headers["host"].lower()) in self._hosts | _LOOPBACK_NAMES
+        if not is_known or _has_other_origin(request) or is_of_another_page(request):
+            raise Problem(FORBIDDEN, "a web page asks that is not the service's own")
+
     async def _must_be_open(self, request: Request) -> None:
         if _is_local(request) and not await self._needs_key():
             return
@@ -143,6 +155,10 @@ def is_of_another_page(request: Request) -> bool:
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in ("none", "same-origin")
+    return _has_other_origin(request)
+
+
+def _has_other_origin(request: Request) -> bool:
     origin = request.headers.get("origin")
     return origin is not None and origin.partition("://")[2] != request.headers["host"]
 

@@ -44,6 +44,7 @@ WRONG_MEDIA_TYPE: Final = ProblemType("media-type", 415, "The body is of another
 TOO_MANY: Final = ProblemType("too-many-requests", 429, "The key has too much open at once.", 1)
 FAILED: Final = ProblemType("failed", 500, "The service failed; its log says why.")
 OVERLOADED: Final = ProblemType("overloaded", 503, "The service has too much to do.", 1)
+NOT_INSTALLED: Final = ProblemType("not-installed", 501, "An extra of Onrecord is not installed.")
 TIMED_OUT: Final = ProblemType("timed-out", 503, "The answer took too long.", 5)
 ENDING: Final = ProblemType("ending", 503, "The service is ending.", 5)
 
@@ -51,7 +52,8 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     kind.name: kind
     for kind in (
         *(MALFORMED, UNAUTHENTICATED, FORBIDDEN, WRONG_HOST, NOT_FOUND, NO_METHOD, TOO_SLOW),
-        *(TOO_LARGE, WRONG_MEDIA_TYPE, INVALID, TOO_MANY, FAILED, OVERLOADED, TIMED_OUT, ENDING),
+        *(TOO_LARGE, WRONG_MEDIA_TYPE, INVALID, TOO_MANY, FAILED, NOT_INSTALLED, OVERLOADED),
+        *(TIMED_OUT, ENDING),
         BYTES_MISSING,
         *OF_ERRORS.values(),
     )

@@ -87,6 +87,7 @@ class Route(Generic[QueryT, BodyT]):
     answer takes as long as the log is large. `statuses` are those that it may answer
     beside `status` and those that any route may. `problem` makes the answer that tells of a problem at
     a path. `access` says what whoever asks may do; without it the door does, by Authorization alone.
+    `tells_reads` says that an answer is a read, of which the access log is told; else the function tells it.
     """
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
@@ -106,6 +107,7 @@ class Route(Generic[QueryT, BodyT]):
     statuses: tuple[int, ...] = ()
     problem: Callable[[Problem, str], Response] = response_of
     access: Callable[[Request], Awaitable[Access]] | None = None
+    tells_reads: bool = True
 
     @property
     def is_followed(self) -> bool:

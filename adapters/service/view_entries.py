@@ -10,14 +10,18 @@ from onrecord.projections.views.audit_facts import Outcome
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 
-class OverviewEntry(Model):
-    """A conversation at a glance; it counts all that was recorded, side branches too."""
+class OfConversation(Model):
+    """Something of a conversation."""
 
     key: str | None
-    """The key of the conversation."""
+    """The key of the conversation; null where it was forgotten."""
 
     conversation: str
     """The id of the conversation."""
+
+
+class OverviewEntry(OfConversation):
+    """A conversation at a glance; it counts all that was recorded, side branches too."""
 
     title: str | None
     """How its first prompt begins."""
@@ -93,14 +97,8 @@ class OverviewPage(ViewPage):
     """The conversations."""
 
 
-class EventEntry(Model):
+class EventEntry(OfConversation):
     """An event that a view tells of."""
-
-    key: str | None
-    """The key of the conversation."""
-
-    conversation: str
-    """The id of the conversation."""
 
     version: int
     """The version of the event."""
@@ -371,14 +369,8 @@ class AuditPage(ViewPage):
     """The deeds."""
 
 
-class InForceDocument(Model):
+class InForceDocument(OfConversation):
     """A conversation that ran under a rule: its events that name the rule."""
-
-    key: str | None
-    """The key of the conversation; null where it was forgotten."""
-
-    conversation: str
-    """The id of the conversation."""
 
     events: int
     """How many events name the rule."""

@@ -110,8 +110,8 @@ def error_of(error: BaseException) -> dict[str, Any]:
 def log_config(log_format: LogFormat) -> dict[str, Any]:
     """Return the configuration of a server's logs, as `logging.config.dictConfig` takes it.
 
-    All go to standard error, none of them twice: what Onrecord, asyncio and aiohttp say, the faults
-    that uvicorn has, and a line for each request where these are asked for.
+    All go to standard error, none of them twice: what Onrecord, asyncio, aiohttp and the SDK of MCP
+    say, the faults that uvicorn has, and a line for each request where these are asked for.
     """
     formatter = JsonFormatter if log_format == "json" else TextFormatter
     handler = {
@@ -125,6 +125,7 @@ def log_config(log_format: LogFormat) -> dict[str, Any]:
         for name, level in (
             *(("onrecord", "INFO"), (_ACCESS, "INFO")),
             *(("uvicorn", "WARNING"), ("asyncio", "WARNING"), ("aiohttp", "WARNING")),
+            ("mcp", "WARNING"),
         )
     }
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -20,6 +20,7 @@ from onrecord.adapters.page.conversation.conversation import (
     rows_between,
 )
 from onrecord.adapters.page.conversation.events import ShownEvent, changed_events
+from onrecord.adapters.page.conversation.times import CallTime, ResponseTime
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.hub import Place
 from onrecord.adapters.service.model import Empty, Model
@@ -55,6 +56,7 @@ class News:
     named: Named
     new: tuple[ShownEvent, ...]
     changed: tuple[ShownEvent, ...]
+    times: Mapping[int, CallTime | ResponseTime]
     last: int
     approvals: tuple[ShownApproval, ...]
 
@@ -127,6 +129,7 @@ def _news(store: Store, name: str, known: NewsQuery) -> News:
         named=which,
         new=tuple(event for event in now.events if event.version > after),
         changed=changed_events(shown_before, now.events),
+        times=now.times,
         last=now.last,
         approvals=shown_approvals(store, which),
     )

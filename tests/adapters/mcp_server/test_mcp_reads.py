@@ -7,19 +7,19 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from uuid import UUID, uuid4
 
 import mcp
 import pytest
 from mcp.client.stdio import stdio_client
-from mcp.types import TextContent, TextResourceContents
 
 import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.server import Reader
+from onrecord.adapters.mcp_server.server import Reader, record_of_command
+from tests.adapters.mcp_server.agents import asked, content, pages, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -55,46 +55,9 @@ def store(tmp_path: Path) -> Iterator[onrecord.Store]:
 @asynccontextmanager
 async def reading(store: onrecord.Store, own: str | None = OWN) -> AsyncGenerator[mcp.Client]:
     """A client of the SDK over streams in memory."""
-    async with mcp.Client(Reader(Scope(store, own), "agent").server(), mode="legacy") as client:
+    reader = Reader(Scope(store, own), partial(record_of_command, store, "agent"))
+    async with mcp.Client(reader.server(), mode="legacy") as client:
         yield client
-
-
-async def asked(
-    client: mcp.Client | mcp.ClientSession, tool: str, **arguments: object
-) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert isinstance(result, mcp.types.CallToolResult)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    (text,) = result.content
-    assert isinstance(text, TextContent)
-    fields: dict[str, Any] = result.structured_content
-    assert json.loads(text.text) == fields
-    return fields
-
-
-async def pages(client: mcp.Client, tool: str, **arguments: object) -> list[dict[str, Any]]:
-    """All pages of a tool, one after the other."""
-    found = [await asked(client, tool, **arguments)]
-    while found[-1]["next"] is not None:
-        found.append(await asked(client, tool, cursor=found[-1]["next"], **arguments))
-    return found
-
-
-async def refused(client: mcp.Client, tool: str, **arguments: object) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert isinstance(result, mcp.types.CallToolResult)
-    assert result.is_error
-    assert result.structured_content is None
-    (text,) = result.content
-    assert isinstance(text, TextContent)
-    return text.text
-
-
-async def content(client: mcp.Client, uri: str) -> Any:
-    (found,) = (await client.read_resource(uri)).contents
-    assert isinstance(found, TextResourceContents)
-    return json.loads(found.text)
 
 
 async def test_six_tools_are_listed_that_read_only(store: onrecord.Store) -> None:
