@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -18,6 +19,7 @@ from mcp.types import (
     BlobResourceContents,
     CallToolRequestParams,
     CallToolResult,
+    EmptyResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -25,6 +27,7 @@ from mcp.types import (
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    SubscribeRequestParams,
     TextContent,
     TextResourceContents,
     Tool,
@@ -37,6 +40,12 @@ from onrecord.adapters.mcp_server.passages import conversation_uri, document_of
 from onrecord.adapters.mcp_server.reads import Read, Record
 from onrecord.adapters.mcp_server.resources import TEMPLATES, Content, content_of
 from onrecord.adapters.mcp_server.scope import Scope
+from onrecord.adapters.mcp_server.subscriptions import (
+    Subscriptions,
+    listen,
+    session_of,
+    unsubscribe,
+)
 from onrecord.adapters.mcp_server.tools import TOOLS, ReadingTool, ToolAnswer
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.storage.steps import steps_of
@@ -68,17 +77,40 @@ class Reader:
     record: Record
 
     def server(self) -> Server[Any]:
-        """Return the server, for whatever transport."""
+        """Return the server for messages that belong to no session."""
+        return Server("onrecord", **self._answers())
+
+    def session_server(self) -> Server[Any]:
+        """Return the server for a session: it notifies of what the agent subscribes to."""
         return Server(
             "onrecord",
-            version=onrecord.__version__,
-            instructions=_INSTRUCTIONS,
-            on_list_tools=self.list_tools,
-            on_call_tool=self.call_tool,
-            on_list_resources=self.list_resources,
-            on_list_resource_templates=self.list_templates,
-            on_read_resource=self.read_resource,
+            **self._answers(),
+            lifespan=partial(session_of, self.scope),
+            on_subscribe_resource=self.subscribe,
+            on_unsubscribe_resource=unsubscribe,
+            on_subscriptions_listen=partial(listen, self.scope),
         )
+
+    def _answers(self) -> dict[str, Any]:
+        return {
+            "version": onrecord.__version__,
+            "instructions": _INSTRUCTIONS,
+            "on_list_tools": self.list_tools,
+            "on_call_tool": self.call_tool,
+            "on_list_resources": self.list_resources,
+            "on_list_resource_templates": self.list_templates,
+            "on_read_resource": self.read_resource,
+        }
+
+    async def subscribe(
+        self, context: ServerRequestContext[Subscriptions], params: SubscribeRequestParams
+    ) -> EmptyResult:
+        """Notify of a conversation as long as the session lasts; an error says why not."""
+        try:
+            await context.lifespan_context.add(params.uri, context.session)
+        except Exception as error:
+            raise _error_of(error) from error
+        return EmptyResult()
 
     async def list_tools(self, _context: object, _params: object) -> ListToolsResult:
         """Return the tools."""
@@ -149,7 +181,7 @@ class Reader:
 
 async def serve_stdio(scope: Scope, actor: str | None) -> None:
     """Answer the program at the other end of standard input and output, until it ends."""
-    server = Reader(scope, partial(record_of_command, scope.store, actor)).server()
+    server = Reader(scope, partial(record_of_command, scope.store, actor)).session_server()
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -15,14 +16,17 @@ from uuid import UUID, uuid4
 import mcp
 import pytest
 from mcp.client.stdio import stdio_client
+from mcp.types import ResourceUpdatedNotification
 
 import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader, record_of_command
 from tests.adapters.mcp_server.agents import asked, content, pages, refused
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
+URI = "onrecord://conversations/support%2F4711"
 OWN, ORIGIN, OTHER = "support/4711", "support/origin", "support/other"
 PAPER = b"%PDF-1.7 the paper"
 DIGEST = sha256(PAPER).hexdigest()
@@ -326,6 +330,7 @@ async def test_each_read_is_an_entry_of_the_access_log(store: onrecord.Store) ->
     assert entries[1].asked == ("text",)
 
 
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 async def test_a_program_reads_over_standard_input_and_output(
     store: onrecord.Store, tmp_path: Path
 ) -> None:
@@ -336,7 +341,19 @@ async def test_a_program_reads_over_standard_input_and_output(
         env={**os.environ, "PYTHONPATH": str(root / "src"), "ONRECORD_ACTOR": "agent"},
         cwd=str(tmp_path),
     )
-    async with stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:
+    updated: asyncio.Queue[str] = asyncio.Queue()
+
+    async def hear(message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            updated.put_nowait(message.params.uri)
+
+    async with (
+        stdio_client(server) as (read, write),
+        mcp.ClientSession(read, write, message_handler=hear) as session,
+    ):
         await session.initialize()
         turns = await asked(session, "read_turns", limit=1)
+        await session.subscribe_resource(URI)
+        store.get(OWN).user("More")
+        assert await asyncio.wait_for(updated.get(), PATIENCE) == URI
     assert turns["key"] == OWN
