@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test drills corpus soak citus freeze newest floors frameworks frameworks-newest check format bench lock clean
+.PHONY: help demo serve live test browser pictures drills corpus soak citus freeze newest floors frameworks frameworks-newest check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -53,6 +53,13 @@ help: ## Print this list
 
 demo: .venv/.ready ## Take one conversation across six APIs of a local model server, then look at it
 	$(BIN)/onrecord demo
+
+serve: .venv/.ready ## Open the page on the demo's conversations, until Ctrl-C (SERVE_ARGS="--port 8080")
+	@test -f .demo/demo.json || echo "Recording the demo's conversations in .demo; this takes some seconds."
+	@$(BIN)/onrecord demo --store .demo --json > /dev/null
+	@ONRECORD_SEALS="$(CURDIR)/.demo/seals" ONRECORD_SEAL_VKEY="$$(cat .demo/keys/seal.vkey)" \
+		ONRECORD_PRICES="$(CURDIR)/.demo/prices.toml" \
+		$(BIN)/onrecord serve --url "sqlite:///$(CURDIR)/.demo/demo.db" --open $(SERVE_ARGS)
 
 live: .venv/.ready ## Talk to the real services whose keys are set, and check what they answer
 	$(BIN)/onrecord demo --live

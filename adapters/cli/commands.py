@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -45,9 +46,18 @@ def demo(
         str, typer.Option(help="The model on Bedrock.")
     ] = "us.amazon.nova-pro-v1:0",
     keep: Annotated[bool, typer.Option("--keep", help="Keep the recorded store.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            metavar="FOLDER",
+            help="Keep the store in this folder. A finished demo that is there is left as it is.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record a conversation with a model server on this machine, then look at it.
+    """Record conversations with a model server on this machine, then look at them.
 
     On Anthropic's API, then across OpenAI's two, Gemini's, Ollama's and Bedrock's, and back, through
     the official SDKs that are installed; without a key. `--live`: exit code 1 if an answer is not as
@@ -66,7 +76,9 @@ def demo(
         "ollama": ollama_model,
         "bedrock-converse": bedrock_model,
     }
-    options = DemoOptions(models, keep=keep, as_json=as_json)
+    if live and folder is not None:
+        raise typer.BadParameter("--store is for the demo without --live: --keep leaves its store")
+    options = DemoOptions(models, keep=keep, as_json=as_json, folder=folder)
     if not live:
         run_demo(options)
     elif not run_live(options):

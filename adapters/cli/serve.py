@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,6 +41,9 @@ WithoutKeys = Annotated[
     ),
 ]
 Lines = Annotated[LogFormat, typer.Option(help="Lines for people, or a line of JSON for each.")]
+Open = Annotated[
+    bool, typer.Option("--open", help="Open the page in a browser, if this is a terminal.")
+]
 AccessLog = Annotated[bool, typer.Option("--access-log", help="Log a line for each request, too.")]
 UpstreamUrls = Annotated[
     list[str] | None,
@@ -110,6 +114,7 @@ def serve(
     without_keys: WithoutKeys = False,
     log_format: Lines = "text",
     access_log: AccessLog = False,
+    open_page: Open = False,
     upstream: UpstreamUrls = None,
     unrecorded: Unrecorded = "pass",
     sign_bedrock: SignBedrock = False,
@@ -165,7 +170,7 @@ def serve(
         proxying=proxying,
         without_keys=without_keys,
         issuer=issuer,
-        started=_say_started,
+        started=_open_page if open_page else _say_started,
     )
 
 
@@ -223,8 +228,25 @@ def _chosen(**options: Any) -> SignInSettings:
 
 
 def _say_started(address: Address) -> None:
+    output.note(f"Onrecord answers at {_url_of(address)}")
+
+
+def _open_page(address: Address) -> None:
+    """Say where the page is, and open it where somebody sits at a terminal.
+
+    In a thread: a browser in the terminal itself would hold the server up.
+    """
+    import webbrowser
+    from threading import Thread
+
+    _say_started(address)
+    if sys.stderr.isatty():
+        Thread(target=webbrowser.open, args=(_url_of(address),), daemon=True).start()
+
+
+def _url_of(address: Address) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
-    output.note(f"Onrecord answers at http://{host}:{address.port}")
+    return f"http://{host}:{address.port}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, cast
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Conversation
@@ -25,14 +26,16 @@ from onrecord.adapters.demo.clients import (
     say,
     voice,
 )
+from onrecord.adapters.demo.desk import PRICES, tell_desk
 from onrecord.adapters.demo.report_pdf import parcels_in_a_van
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named
 from onrecord.adapters.terminal.request_listings import replay_document
+from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.apis.request import Request
@@ -43,24 +46,77 @@ from onrecord.projections.matching.template import Outcome
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """How the demo runs, and the models to name in its requests, by API."""
+    """How the demo runs, and the models to name in its requests, by API.
+
+    `folder` is where its store goes, which then stays; without it, a folder of its own.
+    """
 
     models: Mapping[str, str]
     keep: bool = False
     as_json: bool = False
+    folder: Path | None = None
+
+    @property
+    def stays(self) -> bool:
+        """Whether the store is there when the demo has ended."""
+        return self.keep or self.folder is not None
 
 
 @contextmanager
 def opened(telling: DemoOptions) -> Generator[tuple[Store, Path]]:
-    """Yield a store in a folder of its own, and that folder, which stays if it is to be kept."""
-    folder = Path(tempfile.mkdtemp(prefix="onrecord-demo-"))
+    """Yield a store in a folder of its own, and that folder, which stays if it is to be kept.
+
+    A folder that was named stays only if nothing is raised.
+    """
+    folder = telling.folder or Path(tempfile.mkdtemp(prefix="onrecord-demo-"))
+    if telling.folder is not None:
+        _make(folder)
+    stays = telling.keep
     try:
-        with connect(f"sqlite:///{folder / 'demo.db'}") as store:
+        url = f"sqlite:///{folder.absolute() / STORE}"
+        with connect(url, **_sealing(url, folder.absolute())) as store:
             yield store, folder
+        stays = telling.stays
     finally:
-        if not telling.keep:
+        if not stays:
             shutil.rmtree(folder)
 
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InvalidInput(
+            f"{folder} is there already, and holds no finished demo: name another folder"
+        ) from None
+    except OSError as exc:
+        raise InvalidInput(f"{folder} cannot be made: {exc.strerror}") from exc
+
+
+def _sealing(url: str, folder: Path) -> _Sealing:
+    """Make a key that seals the demo's log, and return what seals it; nothing without the extra."""
+    if find_spec("cryptography") is None:
+        return {}
+    from onrecord.adapters.seals.key_files import make_key_file
+    from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
+
+    with connect(url) as store:
+        name = key_name_of(log_id_of(backend_of(store).digest))
+    (keys := folder / "keys").mkdir()
+    public = str(make_key_file(keys / "seal.key", name).public)
+    (keys / "seal.vkey").write_text(f"{public}\n", "ascii")
+    return {"seals": str(folder / "seals"), "seal_key": keys / "seal.key", "seal_vkey": public}
+
+
+class _Sealing(TypedDict, total=False):
+    seals: str
+    seal_key: Path
+    seal_vkey: str
+
+
+STORE: Final = "demo.db"
+_FINISHED: Final = "demo.json"
+"""The file that says of a folder that its demo came to its end: the document of it."""
 
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"
@@ -69,13 +125,35 @@ PICTURE: Final = "van.png"
 
 
 def run_demo(telling: DemoOptions) -> None:
-    """Record the demo's conversation, show it, and fail where something is not as it must be."""
-    with opened(telling) as (store, folder):
-        screen = Screen(quiet=telling.as_json)
-        outcomes, everywhere = _told(telling, store, folder, screen)
+    """Record the demo's conversations, show them, and fail where something is not as it must be.
+
+    Where the named folder holds a finished demo, only say where it is.
+    """
+    screen = Screen(quiet=telling.as_json)
+    if (before := _finished(telling.folder)) is not None:
         if telling.as_json:
-            output.json_line(_document(store, outcomes, everywhere, kept=telling.keep))
-        screen.goodbye(store.url, kept=telling.keep)
+            output.json_line(before)
+        screen.goodbye(str(before["url"]), kept=True)
+        return
+    with opened(telling) as (store, folder):
+        outcomes, everywhere = _told(telling, store, folder, screen)
+        document = _document(store, outcomes, everywhere, kept=telling.stays)
+        if telling.folder is not None:
+            (folder / "prices.toml").write_text(PRICES, "utf-8")
+            (folder / _FINISHED).write_bytes(jsontext.write(document))
+        if telling.as_json:
+            output.json_line(document)
+        screen.goodbye(store.url, kept=telling.stays)
+
+
+def _finished(folder: Path | None) -> dict[str, Any] | None:
+    """Return the document of the demo that a folder holds, if it came to its end."""
+    if folder is None or not (folder / STORE).is_file():
+        return None
+    try:
+        return cast("dict[str, Any]", jsontext.read((folder / _FINISHED).read_bytes()))
+    except FileNotFoundError:
+        return None
 
 
 def _told(
@@ -108,9 +186,13 @@ def _told(
             everywhere = list(fork_proofs(conversation, result, models, server))
             screen.shown(everywhere)
             answered(conversation, first, screen, {})
+        screen.heading(
+            "9  Other conversations", "chat.request(api, window=...), chat.redact(version)"
+        )
+        tell_desk(store, telling.models[API], folder, screen, seals=(folder / "keys").is_dir())
         screen.heading("And what comes next")
         say(conversation, screen, "Thank you. What should I do if she writes again?")
-        _look_back(conversation, screen, kept=telling.keep)
+        _look_back(conversation, screen, kept=telling.stays)
         outcomes = list(replays(conversation))
         screen.replayed(outcomes)
         _must_be_right(conversation, outcomes, everywhere, server)

@@ -6,17 +6,19 @@ from dataclasses import replace
 from typing import Any, Final
 
 from onrecord.adapters.page import static_files
-from onrecord.adapters.page.conversation import conversation
+from onrecord.adapters.page.approvals import decisions
+from onrecord.adapters.page.conversation import (
+    conversation,
+    copying,
+    event_page,
+    live,
+    time_pages,
+    word_search,
+)
 from onrecord.adapters.page.lists import audit, conversations, operations
 from onrecord.adapters.page.proof.proof import Proofs
-from onrecord.adapters.page.conversation import conversation, time_pages
-from onrecord.adapters.page.conversation import conversation, copying, event_page, word_search
-from onrecord.adapters.page.approvals import decisions
-from onrecord.adapters.page.conversation import conversation, live
-from onrecord.adapters.page.lists import conversations
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.share import share
-from onrecord.adapters.page.visitors import sign_in
 from onrecord.adapters.page.visitors import issuer_sign_in, sign_in
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in

@@ -13,6 +13,7 @@ import pytest
 import onrecord
 from onrecord.adapters.demo.claim import CONTEXT, SIGNAL
 from onrecord.adapters.demo.clients import SDKS, is_installed
+from onrecord.adapters.demo.desk import ERASURE, LEAD, REFUND_KEY, REPORT, REPORT_KEY, WINDOW
 from onrecord.adapters.demo.live import KEYS
 from onrecord.adapters.demo.report_pdf import parcels_in_a_van, torn_box
 from onrecord.adapters.demo.screen import Wrapped
@@ -30,8 +31,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """The demo told as JSON, its store kept."""
-    return run("demo", "--keep", "--json", TMPDIR=str(tmp_path_factory.mktemp("demo")))
+    """The demo told as JSON, its store in a folder that stays."""
+    return run("demo", "--store", str(tmp_path_factory.mktemp("demo") / "store"), "--json")
 
 
 @pytest.fixture
@@ -205,6 +206,37 @@ class TestTheDemo:
         assert "more: onrecord demo --keep leaves the store" in shown.out
         assert "\x1b" not in shown.out
         assert list(tmp_path.iterdir()) == []
+
+    def test_a_finished_demo_is_not_recorded_again(self, told: Done, command: Command) -> None:
+        folder = Path(told.document["url"].removeprefix("sqlite:///")).parent
+        again = command("demo", "--store", str(folder), "--json")
+        assert again.document == told.document
+
+    def test_a_folder_without_a_finished_demo_is_left_as_it_is(
+        self, command: Command, tmp_path: Path
+    ) -> None:
+        (tmp_path / "notes.txt").write_text("mine")
+        done = command("demo", "--store", str(tmp_path))
+        assert (done.code, done.out) == (1, "")
+        assert "holds no finished demo" in done.err
+        assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+    def test_it_holds_what_the_questions_of_a_newcomer_are_about(self, told: Done) -> None:
+        with onrecord.connect(told.document["url"]) as store:
+            report, refund = store.get(REPORT_KEY), store.get(REFUND_KEY)
+            assert [held.document.name for held in report.documents()] == [REPORT]
+            assert "JVBERi" in str(report.request("anthropic-messages").body)
+            windowed = report.request("anthropic-messages", window=WINDOW)
+            assert "JVBERi" not in str(windowed.body), "its window leaves the report out"
+            assert [waiting.call.name for waiting in refund.approvals()] == ["refund"]
+            (erasure,) = store.erasures()
+            assert (erasure.intention.actor, erasure.intention.reason) == (LEAD, ERASURE)
+            assert "content.redacted" in {event.type for event in report.events()}
+            assert store.forks(KEY)
+        sealed = list(
+            Path(told.document["url"].removeprefix("sqlite:///")).parent.rglob("checkpoints")
+        )
+        assert len(list(sealed[0].iterdir())) > 1, "one seal is of before the erasure"
 
     def test_it_is_drawn_on_a_terminal(self) -> None:
         drawn = on_a_terminal("demo", columns=100)
