@@ -1,0 +1,30 @@
+"""A person looks: from the list to a conversation, to what the model saw, to what changed there."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.adapters.service.served import Served
+from tests.browser.conftest import Open
+
+
+def test_a_person_goes_from_the_list_to_what_changed_in_a_request(
+    demo: Served, opened: Open
+) -> None:
+    seen = opened(demo.url)
+    page = seen.visit("/")
+    page.get_by_role("link", name="support/4711", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("support/4711")
+    page.get_by_role("link", name="What the model saw", exact=True).click()
+    seen.settled()
+    slider = page.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("Home")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("form.seen-at output")).to_have_text("9")
+    page.wait_for_url(lambda url: "at=9" in url)
+    seen.settled()
+    page.get_by_role("link", name="What changed since version").first.click()
+    expect(page.locator("#seen-diff")).not_to_be_empty()
+    assert seen.complaints == []
