@@ -49,8 +49,8 @@ STRETCH: Final = 200
 _BEFORE: Final = 200
 """So many events before a stretch are read, for its results to find their calls."""
 
-_SOON_READ: Final = 20_000
-"""So many events are read and added up within about a second."""
+_SOON_READ: Final = 5_000
+"""So many events are read and added up in less than a second."""
 
 
 class Stretch(Model):
