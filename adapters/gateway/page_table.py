@@ -15,7 +15,7 @@ from onrecord.adapters.page.conversation import (
     time_pages,
     word_search,
 )
-from onrecord.adapters.page.lists import audit, conversations, operations
+from onrecord.adapters.page.lists import audit, conversations, operations, usage
 from onrecord.adapters.page.proof.proof import Proofs
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.share import share
@@ -27,6 +27,7 @@ from onrecord.adapters.service.route import Route
 PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *conversations.ROUTES,
     *audit.ROUTES,
+    *usage.ROUTES,
     *operations.ROUTES,
     *conversation.ROUTES,
     *time_pages.ROUTES,

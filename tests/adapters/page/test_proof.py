@@ -132,7 +132,7 @@ def test_what_was_taken_away_is_told(sealed: Sealed) -> None:
         gone = store.conversation(forging.SECOND).conversation_id
         store.forget(gone, reason="asked to", actor="carla")
     with served(sealed.url) as page:
-        assert "1 event redacted: version 2 ." in words(page.ask("GET", PATH))
+        assert "1 event redacted: version 2" in words(page.ask("GET", PATH))
         text = words(verified(page, "0:10", f"/c/{gone}/proof"))
     assert "5 of them erased" in text
     assert "What was said here was erased." in text
