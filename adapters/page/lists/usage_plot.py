@@ -26,6 +26,9 @@ _OTHERS: Final = "others"
 _NAMELESS: Final = "no model named"
 _LINES: Final = 4
 _TOP: Final = 16
+_MARGIN: Final = 9.0
+"""Room for the names of the lines on the left, in percent of the width."""
+
 _WIDEST: Final = 8.0
 _FILLED: Final = 0.8
 _ALL_LABELLED: Final = 4
@@ -93,12 +96,12 @@ def usage_plot(
     days = _days(amounts)
     top = _top(max((sum(each.values(), Decimal()) for each in amounts.values()), default=Decimal()))
     scale = float((HEIGHT - _TOP) / top)
-    slot = 100 / max(1, len(days))
+    slot = (100 - _MARGIN) / max(1, len(days))
     width = min(_WIDEST, slot * _FILLED)
     bars = tuple(
         Bar(
             day,
-            x=round(number * slot + (slot - width) / 2, 3),
+            x=round(_MARGIN + number * slot + (slot - width) / 2, 3),
             width=round(width, 3),
             segments=_segments(day, _grouped(amounts.get(day, {}), series), scale, measure),
         )
@@ -192,7 +195,7 @@ def _labels(bars: Sequence[Bar]) -> tuple[DayLabel, ...]:
     middles = [DayLabel(bar.day, round(bar.x + bar.width / 2, 3), "middle") for bar in bars]
     if len(bars) <= _ALL_LABELLED:
         return tuple(middles)
-    first, last = DayLabel(bars[0].day, 0, "start"), DayLabel(bars[-1].day, 100, "end")
+    first, last = DayLabel(bars[0].day, _MARGIN, "start"), DayLabel(bars[-1].day, 100, "end")
     return (first, middles[len(bars) // 2], last)
 
 
