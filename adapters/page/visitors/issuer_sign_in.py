@@ -108,7 +108,7 @@ class IssuerSignIn:
         if login is None:
             raise Problem(
                 _NOT_BEGUN,
-                f"begin once more at {SIGN_IN}, in this browser, and finish within ten minutes",
+                f"Begin once more at {SIGN_IN}, in this browser, and finish within ten minutes.",
             )
         claims = await self._claims(call.query, login)
         person = self._person(call, claims)
@@ -119,13 +119,13 @@ class IssuerSignIn:
 
     async def _claims(self, query: CallbackQuery, login: PendingLogin) -> Claims:
         if not query.code:
-            raise Problem(_NOT_PROVEN, "it sent you back without a code: you or it said no")
+            raise Problem(_NOT_PROVEN, "It sent you back without a code: you or it said no.")
         self._open.enter(None)
         try:
             return await self._issuer.claims(query.code, login, query.iss)
         except NotProven as error:
             _LOG.warning("a login proves nobody: %s", error)
-            raise Problem(_NOT_PROVEN, "what it sent is not taken; the log says why") from None
+            raise Problem(_NOT_PROVEN, "What it sent is not taken. The log says why.") from None
         except IssuerAway as error:
             raise _away(error) from None
         finally:
@@ -136,12 +136,12 @@ class IssuerSignIn:
         role = role_of(claims, self._rules)
         if role is None:
             raise Problem(
-                _NO_ROLE, "the issuer knows you, but nobody gave you a role here: ask who runs it"
+                _NO_ROLE, "The issuer knows you, but nobody gave you a role here. Ask who runs it."
             )
         try:
             name = person_name(claims)
         except InvalidContent:
-            raise Problem(_NOT_PROVEN, "it gave you no name that can be recorded") from None
+            raise Problem(_NOT_PROVEN, "It gave you no name that can be recorded.") from None
         id_ = uuid5(NAMESPACE_URL, f"{claims['iss']} {claims['sub']}")
         return Access(call.tenant, role, name, person_id=id_)
 
@@ -163,4 +163,4 @@ def routes_of(issuer: IssuerSignIn, visitors: Visitors) -> tuple[Route[Any, Any]
 
 def _away(error: IssuerAway) -> Problem:
     _LOG.warning("the issuer of logins cannot be asked: %s", error)
-    return Problem(_AWAY, "try again later, or sign in with a key")
+    return Problem(_AWAY, "Try again later, or sign in with a key.")

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import Final, Protocol, cast
 from urllib.parse import quote
 
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # type: ignore[import-untyped]
@@ -39,6 +39,12 @@ _LEEWAY: Final = 60
 
 _KNOWN_FOR: Final = 3_600.0
 """How many seconds it is kept where an issuer is asked. Its keys are asked for at each login."""
+
+
+class _Checked(Protocol):
+    """Claims that Authlib checks, as far as they are typed."""
+
+    def validate(self, now: int, leeway: int) -> None: ...
 
 
 class OpenIdIssuer:
@@ -79,7 +85,7 @@ class OpenIdIssuer:
                 scope=" ".join(dict.fromkeys((*SCOPES, *self._client.scopes))),
                 state=login.state,
                 nonce=login.nonce,
-                code_challenge=create_s256_code_challenge(login.verifier),
+                code_challenge=cast("str", create_s256_code_challenge(login.verifier)),
                 code_challenge_method="S256",
             ),
         )
@@ -133,7 +139,8 @@ def proven_claims(
     try:
         key_set = KeySet.import_key_set(cast("KeySetSerialization", keys))
         signed = jwt.decode(token, key_set, registry=registry)
-        CodeIDToken(signed.claims, signed.header, options, params).validate(now, _LEEWAY)
+        claims = cast("_Checked", CodeIDToken(signed.claims, signed.header, options, params))
+        claims.validate(now, _LEEWAY)
     except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise NotProven(f"{type(error).__name__} {getattr(error, 'claim', '')}".strip()) from None
     return signed.claims

@@ -16,6 +16,8 @@ Claims: TypeAlias = Mapping[str, object]
 _ROLES: Final[tuple[Role, ...]] = ("operate", "write", "read")
 """The one that may do most comes first."""
 
+_BY_NAME: Final[dict[str, Role]] = {role: role for role in _ROLES}
+
 _EMAIL: Final = "email"
 
 _CHOSEN_BY_PEOPLE: Final = frozenset(
@@ -50,7 +52,7 @@ def role_rule(text: str) -> RoleRule:
     """Return the rule that is written `ROLE:CLAIM=VALUE`; InvalidInput for anything else."""
     name, _, condition = text.partition(":")
     claim, _, value = condition.partition("=")
-    role = next((each for each in _ROLES if each == name), None)
+    role = _BY_NAME.get(name)
     if role is None or not claim or not value:
         raise InvalidInput(
             f"{text!r} gives no role: write read, write or operate, a claim and its value, such as "
