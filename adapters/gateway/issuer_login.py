@@ -31,7 +31,8 @@ def issuer_sign_in(chosen: SignInSettings) -> IssuerSignIn | None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("onrecord"):
             raise
-        raise NotInstalled("signing in by an issuer", error.name, "oidc") from error
+        package = error.name.partition(".")[0]
+        raise NotInstalled("signing in by an issuer", package, "oidc") from error
     return IssuerSignIn(OpenIdIssuer(client), rules)
 
 
