@@ -87,8 +87,8 @@ async def _decided(call: Call[Empty, Empty], decides: _Decides) -> Response:
 
 
 def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
-    """Return the call with who decides: the name of the key, and where there is none, who says so."""
-    if call.access.key_id is not None or actor is None:
+    """Return the call with who decides: the name of the key or the person, else who says so."""
+    if call.access.caller_id is not None or actor is None:
         return call
     return replace(call, names={**call.names, "actor": actor})
 

@@ -65,9 +65,9 @@ def approval_values(
 ) -> Mapping[str, Any]:
     """Return what the fragment of calls that wait is laid out with; `place` is where it stands.
 
-    A key says who decides. Whoever needs none is asked, as `onrecord approve` asks.
+    A key or an issuer says who decides. Whoever needs neither is asked, as `onrecord approve` asks.
     """
-    actor = local_actor() if approvals and access.key_id is None else None
+    actor = local_actor() if approvals and access.caller_id is None else None
     return {"approvals": approvals, "place": place, "actor": actor}
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import hmac
-import json
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 import urllib3
-from joserfc import jwt
-from joserfc.jwk import ECKey
 
 import onrecord
+from onrecord.adapters.page.approvals.decisions import last_decision
 from onrecord.adapters.page.visitors.issuer import Client
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
@@ -25,13 +22,15 @@ from onrecord.adapters.page.visitors.openid import OpenIdIssuer
 from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, PendingLogins
 from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import CLIENT, SECRET, LocalIssuer, local_issuer
+from tests.adapters.page.test_page_approvals import waiting
 from tests.adapters.page.test_sessions import Clock
+from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 
 RULES = ("read:email=ada@example.org", "read:groups=auditors", "operate:groups=the operators")
-Token = Callable[[LocalIssuer, dict[str, Any]], str | None]
 
 
 @dataclass(frozen=True)
@@ -148,82 +147,23 @@ def test_reads_are_told_of_by_the_name_of_the_person_whatever_a_header_says(
     assert (entry.actor_name, entry.via, entry.key_id) == ("ada@example.org", "GET /", None)
 
 
-# Tokens that prove nobody.
-
-
-def altered(**claims: Any) -> Token:
-    return lambda issuer, good: issuer.signed({**good, **claims})
-
-
-def without(name: str) -> Token:
-    return lambda issuer, good: issuer.signed({k: v for k, v in good.items() if k != name})
-
-
-def unsigned(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
-    del issuer
-    return f"{signed_part('none', claims)}."
-
-
-def by_secret(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
-    del issuer
-    return by_hmac(SECRET.encode(), claims)
-
-
-def by_public_key(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
-    return by_hmac(issuer.key.as_bytes("PEM", private=False), claims)
-
-
-def by_hmac(key: bytes, claims: dict[str, Any]) -> str:
-    part = signed_part("HS256", claims)
-    return f"{part}.{encoded(hmac.digest(key, part.encode(), 'sha256'))}"
-
-
-def by_another_key(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
-    return jwt.encode({"alg": "ES256", "kid": "k1"}, claims, ECKey.generate_key("P-256"))
-
-
-def by_unknown_key(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
-    return jwt.encode({"alg": "ES256", "kid": "<b>k2"}, claims, ECKey.generate_key("P-256"))
-
-
-def changed_after_signing(issuer: LocalIssuer, claims: dict[str, Any]) -> str:
-    _, _, signature = issuer.signed(claims).split(".")
-    return f"{signed_part('ES256', {**claims, 'sub': 'root'})}.{signature}"
-
-
-def signed_part(algorithm: str, claims: dict[str, Any]) -> str:
-    parts = ({"alg": algorithm, "kid": "k1"}, claims)
-    return ".".join(encoded(json.dumps(part).encode()) for part in parts)
-
-
-def encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-HOSTILE: dict[str, Token] = {
-    "wrong nonce": altered(nonce="another"),
-    "no nonce": without("nonce"),
-    "wrong audience": altered(aud="another"),
-    "no audience": without("aud"),
-    "several audiences, for another": altered(aud=[CLIENT, "another"], azp="another"),
-    "several audiences, for nobody": altered(aud=[CLIENT, "another"]),
-    "another issuer": altered(iss="https://evil.example"),
-    "expired": altered(iat=1_000, exp=2_000),
-    "no end": without("exp"),
-    "from the future": altered(iat=99_999_999_999),
-    "not yet": altered(nbf=99_999_999_999),
-    "nobody": altered(sub=""),
-    "no subject": without("sub"),
-    "of another access token": altered(at_hash="AAAA"),
-    "no signature": unsigned,
-    "signed by the secret": by_secret,
-    "signed by the public key": by_public_key,
-    "signed by another key": by_another_key,
-    "signed by a key that is not there": by_unknown_key,
-    "changed after signing": changed_after_signing,
-    "no token": lambda issuer, claims: None,
-    "nonsense": lambda issuer, claims: "<script>alert(1)</script>",
-}
+def test_a_person_decides_in_their_own_name_whatever_is_sent(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with onrecord.connect(url) as store:
+        waiting(store, "a")
+    with local_issuer() as issuer, served_by(issuer, Clock(), url) as service:
+        issuer.claims |= {"groups": ["the operators"]}
+        page = Page(service, issuer, Clock())
+        session = cookies_of(page.sign_in())["onrecord"]
+        assert b'name="actor"' not in page.get("/approvals", session).data
+        headers = OWN | FORM | {"cookie": session, "onrecord-actor": "bob"}
+        path, form = "/c/a/calls/c%2F1/approve", b"reason=paid&actor=bob"
+        assert service.ask("POST", path, body=form, headers=headers).status == 303
+    with onrecord.connect(url) as store:
+        conversation_id = store.get("a").conversation_id
+        decision = last_decision(store, conversation_id, "c/1")
+    assert decision is not None
+    assert decision.actor == "ada@example.org"
 
 
 def test_a_token_that_proves_nobody_lets_nobody_in(page: Page) -> None:
