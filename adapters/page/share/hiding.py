@@ -6,7 +6,7 @@ When in doubt, a piece is hidden: what a reader sees of it is that it was there,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -14,7 +14,14 @@ from onrecord.adapters.page.conversation.events import Look, ShownDocument, Show
 from onrecord.adapters.page.share.hidden_words import HiddenWords
 from onrecord.adapters.page.words import visible
 from onrecord.domain.blobs import referenced
-from onrecord.domain.content import Document, Native, ServerToolCall, ToolCall
+from onrecord.domain.content import (
+    Document,
+    Native,
+    ServerToolCall,
+    ServerToolResult,
+    ToolCall,
+    ToolResult,
+)
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
     DocumentExtracted,
@@ -62,6 +69,7 @@ _SAID: Final = frozenset({"text", "thinking", *_CALLS})
 _PLAIN_PARTIALS: Final = frozenset(
     {"unfinished text", "unfinished message", "unfinished tool_use", "unfinished function_call"}
 )
+_WITHOUT_DOCUMENTS: Final = frozenset({"instructions", "tools", "compaction", *_PLAIN_PARTIALS})
 _THOUGHTS: Final = ("thinking", "reasoning", "thought")
 
 
@@ -187,11 +195,10 @@ def _may_hold(block: object) -> bool:
         case Native(api=api, value=value):
             read = (neutral_of(api, value), *parts_of(api, value), outcome_of(api, value))
             return any(referenced(value)) or any(map(_may_hold, read))
+        case ToolResult(content=content) | ServerToolResult(content=content):
+            return any(isinstance(part, Document) for part in content)
         case _:
-            content: object = getattr(block, "content", ())
-            return isinstance(content, tuple) and any(
-                isinstance(part, Document) for part in content
-            )
+            return False
 
 
 def shared(
@@ -221,18 +228,19 @@ class _Fold:
     hiding: Hiding
     names: HiddenWords
     pictures: Mapping[str, str]
-    hidden: Counter[Reason] = field(default_factory=Counter)
+    hidden: Counter[Reason] = field(default_factory=Counter[Reason])
 
     def __post_init__(self) -> None:
         self._words = HiddenWords(self.hiding.words)
 
     def event(self, event: ShownEvent) -> SharedEvent:
         nature = self.natures.get(event.version, Nature())
+        rows = tuple(self._row(row, nature) for row in event.rows)
         return SharedEvent(
             version=event.version,
             recorded_at=event.recorded_at,
-            rows=tuple(self._row(row, nature) for row in event.rows),
-            documents=tuple(self._documents(event, nature)),
+            rows=rows,
+            documents=tuple(self._documents(event, nature, {row.hidden for row in rows})),
             exchange=event.exchange,
             branch=event.branch,
         )
@@ -296,17 +304,18 @@ class _Fold:
             return "results"
         if hiding.documents and _may_name_document(shown, nature):
             return "documents"
-        is_unclear = "opaque" in row.marks or (row.kind == "server call" and not nature.is_readable)
-        return "unclear" if hiding.is_asked and is_unclear else None
+        return "unclear" if hiding.is_asked and _is_unclear(row, nature) else None
 
-    def _documents(self, event: ShownEvent, nature: Nature) -> Iterator[SharedDocument]:
-        for document in event.documents:
-            reason = self._of_document(event, nature)
-            if reason is not None:
-                self.hidden[reason] += 1
-                yield SharedDocument(hidden=reason)
-            else:
-                yield self._document(document)
+    def _documents(
+        self, event: ShownEvent, nature: Nature, hidden: Collection[Reason | None]
+    ) -> Iterator[SharedDocument]:
+        """Yield the documents of an event; one that a hidden row stands for has none of its own."""
+        reason = self._of_document(event, nature)
+        if reason is None:
+            yield from map(self._document, event.documents)
+        elif reason not in hidden:
+            self.hidden[reason] += len(event.documents)
+            yield from (SharedDocument(hidden=reason) for _ in event.documents)
 
     def _of_document(self, event: ShownEvent, nature: Nature) -> Reason | None:
         for row in event.rows:
@@ -329,6 +338,12 @@ def _is_thought(kind: str) -> bool:
     return is_partial or any(word in kind for word in _THOUGHTS)
 
 
+def _is_unclear(row: Row, nature: Nature) -> bool:
+    """Return whether nobody can tell what a row says: it may be the JSON of anything."""
+    is_call = row.kind == "server call" and not nature.is_readable
+    return "opaque" in row.marks or is_call or (row.is_item and row.speaker == "record")
+
+
 def _is_result(row: Row) -> bool:
     return row.speaker == "tool" or row.kind == "extracted" or "result" in row.kind
 
@@ -341,7 +356,7 @@ def _may_name_document(shown: ShownRow, nature: Nature) -> bool:
         return False
     if row.kind == "text":
         return nature.holds_documents and not nature.is_plain
-    if row.kind in _SAID or row.kind in ("instructions", "tools"):
+    if row.kind in _SAID or row.kind in _WITHOUT_DOCUMENTS:
         return nature.holds_documents
     is_event = row.kind == "result" or row.kind.startswith("signal")
     return not is_event or nature.holds_documents or row.is_item

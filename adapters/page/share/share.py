@@ -90,6 +90,7 @@ class Material:
     """What the record has for a file. It ends at `last`, maybe before `until`, which was asked for."""
 
     title: str
+    first: int
     events: tuple[ShownEvent, ...]
     natures: dict[int, Nature]
     redactions: Redactions
@@ -135,6 +136,7 @@ def _file(material: Material, hiding: Hiding) -> tuple[str, bytes]:
     digest = b64encode(sha256(style).digest()).decode()
     values = {
         "shared": content,
+        "first": material.first,
         "last": material.last,
         "until": material.until,
         "reasons": REASONS,
@@ -163,6 +165,7 @@ def _material(store: Store, name: str, asked: ShareForm, hiding: Hiding) -> Mate
     has_pictures = not (hiding.documents or hiding.hides_words)
     return Material(
         title=str(which),
+        first=asked.first,
         events=events,
         natures=natures,
         redactions=_redactions(backend, which),

@@ -17,9 +17,13 @@ from markupsafe import escape as markup
 import onrecord
 from onrecord import AssistantCall
 from onrecord.adapters.page.conversation import copying
+from onrecord.adapters.page.conversation.events import ShownEvent, ShownRow
 from onrecord.adapters.page.share import share
+from onrecord.adapters.page.share.hiding import Hiding, Nature, Redactions, shared
 from onrecord.domain.content import Reasoning
 from onrecord.domain.events import ReasoningRecorded
+from onrecord.projections.history.timeline import Row
+from onrecord.projections.history.timeline_text import Mark, Speaker
 from tests.adapters.page.test_conversation_page import HOSTILE, PNG, Tags
 from tests.adapters.service.served import Served, served
 
@@ -70,6 +74,10 @@ def made(page: Served, path: str = PATH, **fields: str) -> str:
     return answer.data.decode()
 
 
+def row(speaker: Speaker, kind: str, marks: tuple[Mark, ...] = (), *, is_item: bool = False) -> Row:
+    return Row(1, 1, 0, speaker, kind, "", marks=marks, is_item=is_item)
+
+
 def spellings(word: str) -> set[str]:
     as_json = {json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1]}
     twice = {json.dumps(each)[1:-1] for each in as_json}
@@ -105,14 +113,14 @@ def test_what_was_redacted_or_erased_gets_into_no_file(page: Served, url: str) -
     text = made(page)
     for piece in ("redacted-result", "regretted-prompt"):
         assert piece not in text
-    assert "<b>2</b> redacted in the record" in text
+    assert "Redacted in the record: <b>2</b>" in text
     with onrecord.connect(url) as store:
         store.conversation("gone", actor="eve").user("secret")
         gone: UUID = store.get("gone").conversation_id
         store.forget("gone", reason="asked for", actor="ada")
     forgotten = made(page, f"/c/{gone}")
     assert "secret" not in forgotten
-    assert "erased from the record" in forgotten
+    assert "Erased from the record: <b>2</b>" in forgotten
 
 
 def test_a_file_runs_nothing_and_loads_nothing(page: Served) -> None:
@@ -155,7 +163,52 @@ def test_a_picture_without_room_is_missing_and_counted(
     monkeypatch.setattr(share, "_LARGEST_PICTURE", 10)
     text = made(page)
     assert "data:image" not in text
-    assert "<b>1</b> pictures that this file does not hold" in text
+    assert "Pictures that this file does not hold: <b>1</b>" in text
+
+
+ROWS: dict[str, Row] = {
+    "text": row("assistant", "text"),
+    "thinking": row("assistant", "thinking"),
+    "part": row("assistant", "unfinished block", marks=("interrupted",)),
+    "result": row("provider", "result"),
+    "opaque": row("assistant", "redacted_thing", marks=("opaque",)),
+    "unread": row("record", "later.event", marks=("unread",)),
+    "item": row("record", "item", is_item=True),
+    "picture": row("user", "image"),
+    "found": row("record", "extracted"),
+    "signal": row("outside", "signal mail"),
+}
+ALWAYS = {"unread": "unclear"}
+UNCLEAR = {**ALWAYS, "opaque": "unclear", "item": "unclear"}
+
+
+@pytest.mark.parametrize(
+    ("hiding", "hidden"),
+    [
+        (Hiding(), ALWAYS),
+        (Hiding(words=("nothing",)), UNCLEAR),
+        (Hiding(reasoning=True), {**UNCLEAR, "thinking": "reasoning", "part": "reasoning"}),
+        (Hiding(results=True), {**UNCLEAR, "result": "results", "found": "results"}),
+        (
+            Hiding(documents=True),
+            {
+                **UNCLEAR,
+                **dict.fromkeys(("opaque", "part", "picture", "found", "signal"), "documents"),
+            },
+        ),
+    ],
+)
+def test_a_piece_is_hidden_where_it_is_in_doubt(hiding: Hiding, hidden: dict[str, str]) -> None:
+    rows = tuple(ShownRow(each, "other", f"said {name}") for name, each in ROWS.items())
+    events = [ShownEvent(1, 0, rows, ())]
+    natures = {1: Nature(holds_documents=True, is_plain=True)} if hiding.documents else {}
+    content = shared("key", events, natures, Redactions(), hiding, names=())
+    found = dict(zip(ROWS, content.events[0].rows, strict=True))
+    reasons = {name: each.hidden for name, each in found.items() if each.hidden is not None}
+    if hiding.documents:
+        hidden = {**hidden, "thinking": "documents", "result": "documents"}
+    assert reasons == hidden
+    assert all(found[name].text == "" for name in hidden)
 
 
 def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) -> None:
