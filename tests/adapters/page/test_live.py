@@ -118,6 +118,7 @@ def test_what_is_new_comes_once_however_long_nobody_looked(
             int(each) for each in re.findall(r'data-(?:last|version)="(\d+)"', text)[:2]
         )
     assert seen == list(range(3, 453))
+    assert shown_in(news(page, 0), "new") == list(range(1, 201))
     assert shown_in(news(page, last), "new") == []
 
 
