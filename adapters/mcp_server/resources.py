@@ -109,7 +109,12 @@ def _conversations_with(scope: Scope, digest: str) -> Iterator[Conversation]:
     if scope.own is not None:
         yield from (scope.conversation(key) for key in scope.conversations())
         return
-    rows = scope.store.views.audit(document=digest, limit=_MOST_ROWS)
+    try:
+        rows = scope.store.views.audit(document=digest, limit=_MOST_ROWS)
+    except InvalidInput:  # It names a setting, which an agent cannot change.
+        raise InvalidInput(
+            "this store is encrypted: a document is found only where the server shows one conversation"
+        ) from None
     for key in dict.fromkeys(row.key for row in rows if row.key is not None):
         try:
             yield scope.conversation(key)

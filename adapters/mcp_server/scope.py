@@ -10,7 +10,6 @@ from onrecord.adapters.conversation.history_queries import main_branch
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, amendments, beginning_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
-from onrecord.domain.log import Backend
 from onrecord.projections.history.responses import Place
 
 
@@ -82,19 +81,18 @@ class Scope:
 
     def redacted(self, conversation: Conversation) -> frozenset[Place]:
         """Return what was redacted of a conversation and of its ancestors, up to now."""
-        backend = backend_of(self.store)
         segments = main_branch(stream_of(conversation), None)
-        return frozenset[Place]().union(
-            *(_redacted_in(backend, each) for each in {part.conversation_id for part in segments})
-        )
+        of = {part.conversation_id for part in segments}
+        return frozenset[Place]().union(*map(self.redacted_in, of))
+
+    def redacted_in(self, conversation_id: UUID) -> frozenset[Place]:
+        """Return what a conversation itself redacted, up to now."""
+        backend = backend_of(self.store)
+        whole = LineSegment(conversation_id, backend.head(conversation_id).version)
+        return amendments(backend, (whole,)).redacted
 
     def hidden(self, conversation: Conversation, at: int | None) -> frozenset[Place]:
         """Return what was redacted, and what a history told at a version still has."""
         segments = main_branch(stream_of(conversation), at)
         applied = amendments(backend_of(self.store), segments).redacted
         return self.redacted(conversation) - applied
-
-
-def _redacted_in(backend: Backend, conversation_id: UUID) -> frozenset[Place]:
-    whole = LineSegment(conversation_id, backend.head(conversation_id).version)
-    return amendments(backend, (whole,)).redacted
