@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Send
 
 from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.gateway.mcp_stream import McpStream
 from onrecord.adapters.mcp_server.reads import Read, Record
 from onrecord.adapters.mcp_server.scope import Scope
+from onrecord.adapters.mcp_server.watched import LogMoves, Moves
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.application import Service
 from onrecord.adapters.service.bodies import body_of
@@ -22,6 +25,7 @@ from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import MALFORMED, NOT_INSTALLED, Problem
 from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.storage.subscription import wakeups_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson, NotInstalled
 
@@ -31,7 +35,11 @@ PATH: Final = "/mcp"
 MOST: Final = 1 << 20
 """How many bytes a message may have: it only asks."""
 
-Exchange: TypeAlias = Callable[[Scope, Record, Request, bytes], Awaitable[Response]]
+Exchange: TypeAlias = Callable[[Scope, Record, Moves, Request, bytes], Awaitable[Response]]
+Stream: TypeAlias = Callable[[Scope, Record, Moves, Request, bytes, Send], Awaitable[None]]
+
+_LISTEN: Final = "subscriptions/listen"
+"""The method whose answer is a stream: it goes on as long as the agent listens."""
 
 
 class McpQuery(Model):
@@ -62,38 +70,42 @@ async def _access(door: Door, request: Request) -> Access:
 
 
 async def _answer(service: Service, call: Call[McpQuery, Empty]) -> Response:
-    body = await _message(call)
-    exchange = await asyncio.to_thread(_exchange)
+    body, method = await _message(call)
+    exchange, stream = await asyncio.to_thread(_protocol)
     scope = Scope(store_of(call.store), call.query.conversation)
+    record = partial(_tell, service, call)
+    if method == _LISTEN:
+        return McpStream(call, partial(stream, scope, record), body)
+    moves = LogMoves(wakeups_of(call.backend))
     try:
         async with asyncio.timeout(call.limits.answer_seconds):
-            return await exchange(scope, partial(_tell, service, call), call.request, body)
+            return await exchange(scope, record, moves, call.request, body)
     except ClientDisconnect:
         raise Problem(MALFORMED, "the client has gone") from None
 
 
-async def _message(call: Call[Any, Any]) -> bytes:
-    """Return the body: one message, not too large and not too deep."""
+async def _message(call: Call[Any, Any]) -> tuple[bytes, object]:
+    """Return the body and its method: one message, not too large and not too deep."""
     limits = replace(call.limits, body=min(MOST, call.limits.body))
     body = await body_of(call.request, limits, call.share)
     try:
-        message = jsontext.read_bounded(body)
+        message: object = jsontext.read_bounded(body)
     except MalformedJson as error:
         raise Problem(MALFORMED, str(error)) from None
     if not isinstance(message, dict):
         raise Problem(MALFORMED, "the body is one message of JSON-RPC, and no batch")
-    return body
+    return body, cast("dict[str, object]", message).get("method")
 
 
-def _exchange() -> Exchange:
-    """Return what answers a message; Problem where the SDK is not installed."""
+def _protocol() -> tuple[Exchange, Stream]:
+    """Return what answers messages, at once or by a stream; Problem where the SDK is not installed."""
     try:
-        from onrecord.adapters.mcp_server.http import exchange
+        from onrecord.adapters.mcp_server.http import exchange, stream
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("onrecord"):
             raise
         raise Problem(NOT_INSTALLED, str(NotInstalled(PATH, error.name, "mcp"))) from error
-    return exchange
+    return exchange, stream
 
 
 def _tell(service: Service, call: Call[Any, Any], read: Read) -> None:

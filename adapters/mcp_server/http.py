@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import anyio
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Send
 
 from onrecord.adapters.mcp_server.reads import Record
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader
+from onrecord.adapters.mcp_server.watched import Moves
 
 
-async def exchange(scope: Scope, record: Record, request: Request, body: bytes) -> Response:
+async def exchange(
+    scope: Scope, record: Record, moves: Moves, request: Request, body: bytes
+) -> Response:
     """Return the answer to a message of an agent that reads in a scope.
 
     ClientDisconnect where the client has gone: then nothing more is read for it.
@@ -25,20 +26,27 @@ async def exchange(scope: Scope, record: Record, request: Request, body: bytes) 
     answer = _Answer()
     async with anyio.create_task_group() as group:
         group.start_soon(_cancel_when_gone, request.receive, group.cancel_scope)
-        await _exchange(Reader(scope, record).server(), request, body, answer)
+        await stream(scope, record, moves, request, body, answer.send)
         group.cancel_scope.cancel()
     return answer.response()
 
 
-async def _exchange(server: Server[Any], request: Request, body: bytes, answer: _Answer) -> None:
-    manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+async def stream(
+    scope: Scope, record: Record, moves: Moves, request: Request, body: bytes, send: Send
+) -> None:
+    """Send the answer to a message piece by piece, until it ends or the client has gone."""
+    manager = StreamableHTTPSessionManager(
+        Reader(scope, record).server(moves), json_response=True, stateless=True
+    )
+    whole: Message = {"type": "http.request", "body": body, "more_body": False}
+    messages = iter((whole,))
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
+        return next(messages, None) or await request.receive()
 
     # What it began for the message ends with it.
     async with manager.run():
-        await manager.handle_request(request.scope, receive, answer.send)
+        await manager.handle_request(request.scope, receive, send)
 
 
 async def _cancel_when_gone(receive: Receive, work: anyio.CancelScope) -> None:

@@ -47,6 +47,7 @@ from onrecord.adapters.mcp_server.subscriptions import (
     unsubscribe,
 )
 from onrecord.adapters.mcp_server.tools import TOOLS, ReadingTool, ToolAnswer
+from onrecord.adapters.mcp_server.watched import Moves, moves_of
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.storage.steps import steps_of
 from onrecord.adapters.store import Store, backend_of
@@ -76,22 +77,21 @@ class Reader:
     scope: Scope
     record: Record
 
-    def server(self) -> Server[Any]:
+    def server(self, moves: Moves) -> Server[Any]:
         """Return the server for messages that belong to no session."""
-        return Server("onrecord", **self._answers())
+        return Server("onrecord", **self._answers(moves))
 
     def session_server(self) -> Server[Any]:
         """Return the server for a session: it notifies of what the agent subscribes to."""
         return Server(
             "onrecord",
-            **self._answers(),
+            **self._answers(moves_of(self.scope)),
             lifespan=partial(session_of, self.scope),
             on_subscribe_resource=self.subscribe,
             on_unsubscribe_resource=unsubscribe,
-            on_subscriptions_listen=partial(listen, self.scope),
         )
 
-    def _answers(self) -> dict[str, Any]:
+    def _answers(self, moves: Moves) -> dict[str, Any]:
         return {
             "version": onrecord.__version__,
             "instructions": _INSTRUCTIONS,
@@ -100,6 +100,7 @@ class Reader:
             "on_list_resources": self.list_resources,
             "on_list_resource_templates": self.list_templates,
             "on_read_resource": self.read_resource,
+            "on_subscriptions_listen": partial(listen, self.scope, moves),
         }
 
     async def subscribe(

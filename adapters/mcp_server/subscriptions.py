@@ -26,7 +26,7 @@ from mcp.types import (
 )
 
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.watched import Watched
+from onrecord.adapters.mcp_server.watched import Moves, Watched, moves_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 
 
@@ -35,7 +35,7 @@ class Subscriptions:
 
     def __init__(self, scope: Scope, tasks: TaskGroup) -> None:
         """Notify in a task of the session, as long as there is a subscription."""
-        self._watched = Watched(scope)
+        self._watched = Watched(scope, moves_of(scope))
         self._tasks = tasks
         self._is_notifying = False
 
@@ -75,13 +75,16 @@ async def unsubscribe(
 
 
 async def listen(
-    scope: Scope, context: ServerRequestContext[Any], params: SubscriptionsListenRequestParams
+    scope: Scope,
+    moves: Moves,
+    context: ServerRequestContext[Any],
+    params: SubscriptionsListenRequestParams,
 ) -> SubscriptionsListenResult:
     """Notify of conversations until the agent cancels this request (from revision 2026-07-28 on).
 
-    Those that are not shown are left out of what is acknowledged.
+    What is not shown is left out of what is acknowledged.
     """
-    watched = Watched(scope)
+    watched = Watched(scope, moves)
     for uri in params.notifications.resource_subscriptions or ():
         with suppress(ConversationNotFound, InvalidInput):
             await watched.add(uri)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, cast
 
 from onrecord.adapters.mcp_server.passages import names_in
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.storage.steps import Steps, steps_of
-from onrecord.adapters.storage.subscription import wakeups_of
+from onrecord.adapters.storage.subscription import Wakeups, wakeups_of
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput, StorageError
 
@@ -19,11 +19,45 @@ _PACE: Final = 1.0
 """Seconds until the log is looked at again, though nothing told that it has grown."""
 
 
+class Moves(Protocol):
+    """Tells that a log may have moved on, so that it is worth a look."""
+
+    def seen(self) -> object:
+        """Return what to pass to `wait` after a look."""
+        ...
+
+    async def wait(self, seen: object) -> bool:
+        """Return after a move since then, or after some time; False where nobody is to look any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogMoves:
+    """The moves of a log, as this process is told of them; others' are seen at a pace."""
+
+    wakeups: Wakeups
+
+    def seen(self) -> object:
+        """Return how many appends there were."""
+        return self.wakeups.seen()
+
+    async def wait(self, seen: object) -> bool:
+        """Return after an append, or after a second; False where the store was closed."""
+        await self.wakeups.awaited(cast("int", seen), _PACE)
+        return not self.wakeups.closed
+
+
+def moves_of(scope: Scope) -> LogMoves:
+    """Return the moves of the log that a scope is of."""
+    return LogMoves(wakeups_of(backend_of(scope.store)))
+
+
 @dataclass(slots=True)
 class Watched:
     """The conversations that are watched, by their URIs, and the version that each was seen at."""
 
     scope: Scope
+    moves: Moves
     versions: dict[str, int] = field(default_factory=dict[str, int])
     _end: object = None
 
@@ -42,17 +76,17 @@ class Watched:
     async def grown(self) -> list[str]:
         """Return the URIs of conversations that have grown, or are shown no more, once there are any.
 
-        Nothing where none is watched any more, or where the store was closed.
+        Nothing where none is watched any more, or where nobody is to look any more.
         """
-        wakeups = wakeups_of(backend_of(self.scope.store))
-        while self.versions and not wakeups.closed:
-            seen = wakeups.seen()
+        goes_on = True
+        while self.versions and goes_on:
+            seen = self.moves.seen()
             try:
                 if found := await self._steps.run_long(self._look):
                     return found
             except StorageError:
                 self._end = None  # The store is away: what grows meanwhile is found later.
-            await wakeups.awaited(seen, _PACE)
+            goes_on = await self.moves.wait(seen)
         return []
 
     def _look(self) -> list[str]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
+from mcp.client.subscriptions import ResourceUpdated
 
 import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
@@ -30,6 +31,7 @@ from tests.patience import PATIENCE, until
 pytestmark = pytest.mark.anyio
 
 OWN, ORIGIN, THEIRS = "support/4711", "support/origin", "support/theirs"
+URI = "onrecord://conversations/support%2F4711"
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 READ = {**CALL, "params": {"name": "read_turns", "arguments": {"key": OWN}}}
 
@@ -235,6 +237,53 @@ async def test_an_answer_that_takes_too_long_is_given_up(
     with served(url, limits=Limits(answer_seconds=0.05)) as service:
         assert asked_of(service, {**CALL, "method": "resources/list"}).status == 503
         goes_on.set()
+
+
+async def test_an_agent_listens_until_its_key_counts_no_more(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "KEPT_FOR", 0.05)
+    with onrecord.connect(url) as store, served(url, limits=Limits(tail_seconds=0.05)) as service:
+        store.conversation(OWN).user("Where is the parcel?")
+        store.conversation(ORIGIN).user("Of no concern")
+        log, tenant = backend_of(store), UUID(int=0)
+        token = issue_key(log, tenant, "the agent", actor="ana").token
+        async with (
+            agent(service, token) as client,
+            client.listen(resource_subscriptions=[URI, URI + "x"]) as listening,
+        ):
+            assert listening.honored.resource_subscriptions == [URI]
+            assert service.service.tails.open_tails.total == 1
+            store.get(ORIGIN).user("Of no concern")
+            store.get(OWN).user("Still there?")
+            events = aiter(listening)
+            assert await asyncio.wait_for(anext(events), PATIENCE) == ResourceUpdated(URI)
+            (key,) = service_keys(log, tenant)
+            revoke_key(log, tenant, key.key_id, actor="ana", reason="it is over")
+            with pytest.raises(StopAsyncIteration):
+                await asyncio.wait_for(anext(events), PATIENCE)
+        until(lambda: service.service.tails.open_tails.total == 0)
+
+
+async def test_the_end_of_the_service_ends_who_listens(service: Served) -> None:
+    async with (
+        agent(service, "reader") as client,
+        client.listen(resource_subscriptions=[URI]) as listening,
+    ):
+        service.end()
+        with pytest.raises(StopAsyncIteration):
+            await asyncio.wait_for(anext(aiter(listening)), PATIENCE)
+    until(lambda: service.service.tails.open_tails.total == 0)
+
+
+async def test_who_listens_counts_as_a_tail_until_he_goes(service: Served, url: str) -> None:
+    async with (
+        agent(service, "reader") as client,
+        client.listen(resource_subscriptions=[URI]),
+    ):
+        assert service.service.tails.open_tails.total == 1
+        assert service.service.open_requests.total == 0
+    until(lambda: service.service.tails.open_tails.total == 0)
 
 
 async def test_each_read_is_in_the_access_log_under_its_key(service: Served, url: str) -> None:

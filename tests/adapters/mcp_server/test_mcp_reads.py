@@ -60,7 +60,7 @@ def store(tmp_path: Path) -> Iterator[onrecord.Store]:
 async def reading(store: onrecord.Store, own: str | None = OWN) -> AsyncGenerator[mcp.Client]:
     """A client of the SDK over streams in memory."""
     reader = Reader(Scope(store, own), partial(record_of_command, store, "agent"))
-    async with mcp.Client(reader.server(), mode="legacy") as client:
+    async with mcp.Client(reader.session_server(), mode="legacy") as client:
         yield client
 
 

@@ -17,7 +17,7 @@ import pytest
 import onrecord
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.watched import Watched
+from onrecord.adapters.mcp_server.watched import Watched, moves_of
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.mcp_server.agents import agent, asked, content, refused
 from tests.adapters.service.served import Served, served
@@ -153,7 +153,8 @@ async def test_what_was_forgotten_is_not_shown(place: Place) -> None:
 
 
 async def test_a_conversation_that_grows_is_told_of(place: Place) -> None:
-    watched = Watched(Scope(place.store, OWN))
+    scope = Scope(place.store, OWN)
+    watched = Watched(scope, moves_of(scope))
     await watched.add(URI)
     place.store.get(OWN).user("More")
     assert await asyncio.wait_for(watched.grown(), PATIENCE) == [URI]

@@ -19,7 +19,7 @@ from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.mcp_server import watched
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader, record_of_command
-from onrecord.adapters.mcp_server.watched import Watched
+from onrecord.adapters.mcp_server.watched import Watched, moves_of
 from tests.adapters.mcp_server.agents import asked
 from tests.patience import PATIENCE
 
@@ -134,7 +134,8 @@ async def test_a_log_that_does_not_grow_is_not_read_again(
     store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched, "_PACE", 0.01)
-    watching = Watched(Scope(store, OWN))
+    scope = Scope(store, OWN)
+    watching = Watched(scope, moves_of(scope))
     await watching.add(OWN_URI)
     reads: list[str | None] = []
     conversation = Scope.conversation
