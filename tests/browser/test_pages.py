@@ -37,6 +37,7 @@ PAGES: Final = (
     Place("approval", "/c/support%2F4713"),
     Place("request", f"{MAIN}/requests?at=72"),
     Place("request in a window", f"{REPORT}/requests?at=30&exchanges=1"),
+    Place("time and cost", f"{MAIN}/times?by=cost"),
     Place("sign in", "/sign-in"),
     Place("no conversation", "/c/nobody", 404),
 )
