@@ -39,7 +39,7 @@ class LiveQuery(Model):
     """The last version that is known."""
 
 
-class NewsQuery(LiveQuery):
+class ChangesQuery(LiveQuery):
     """What the page shows already."""
 
     first: Version = 1
@@ -47,7 +47,7 @@ class NewsQuery(LiveQuery):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Changes:
     """What came since a version: new events, earlier ones that changed by them, calls that wait.
 
     `last` is the version of the last event that is told of.
@@ -67,14 +67,14 @@ async def live(call: Call[LiveQuery, Empty]) -> Response:
     return followed(call, _versions(call, which.conversation_id))
 
 
-async def news(call: Call[NewsQuery, Empty]) -> Response:
+async def changes(call: Call[ChangesQuery, Empty]) -> Response:
     """Return the fragment of what came since a version, as a page shows it that ends there."""
     store = store_of(call.store)
-    found = await call.steps.run(partial(_news, store, call.path["key"], call.query))
+    found = await call.steps.run(partial(_changes, store, call.path["key"], call.query))
     return await shown(
         call,
-        "_news.html",
-        news=found,
+        "_changes.html",
+        changes=found,
         name=str(found.named),
         key=found.named.key,
         head=found.named.head,
@@ -116,7 +116,7 @@ async def _place(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Place:
     return Place({end.shard: end.position for end in ends}, conversation_id, head.version)
 
 
-def _news(store: Store, name: str, known: NewsQuery) -> News:
+def _changes(store: Store, name: str, known: ChangesQuery) -> Changes:
     which = named_by(store, name)
     last = which.head.version
     after = min(known.after, last)
@@ -125,7 +125,7 @@ def _news(store: Store, name: str, known: NewsQuery) -> News:
     then = replace(which, head=replace(which.head, version=after))
     shown_before = rows_between(store, then, before, after).events
     now = rows_between(store, which, before, min(after + STRETCH, last))
-    return News(
+    return Changes(
         named=which,
         new=tuple(event for event in now.events if event.version > after),
         changed=changed_events(shown_before, now.events),
@@ -140,5 +140,11 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         paged("/c/{key}/live", "pageLive", "Follow a conversation.", live, LiveQuery),
         media_type="text/event-stream",
     ),
-    paged("/c/{key}/news", "pageNews", "Show what came in a conversation.", news, NewsQuery),
+    paged(
+        "/c/{key}/changes",
+        "pageChanges",
+        "Show what came in a conversation.",
+        changes,
+        ChangesQuery,
+    ),
 )

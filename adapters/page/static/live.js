@@ -9,7 +9,7 @@ const NEAR = 48; // in pixels: so near to its end a page goes on with it
 const events = document.querySelector("#events");
 const line = document.querySelector("#live");
 const follows = line.querySelector("input");
-const unread = line.querySelector("[data-news]");
+const unread = line.querySelector("[data-unread]");
 const path = line.dataset.live;
 
 let stream = null;
@@ -26,7 +26,7 @@ const counted = (number) => `${number} new event${number === 1 ? "" : "s"}`;
 let last = versions().at(-1) ?? 0;
 
 /** Show one of the states of the line, or none. */
-function tell(state) {
+function showState(state) {
   for (const each of line.querySelectorAll("[data-state]")) each.hidden = each.dataset.state !== state;
 }
 
@@ -69,19 +69,19 @@ async function loaded() {
   let status = 200;
   while (isStale && status === 200) {
     isStale = false;
-    status = await news();
+    status = await showChanges();
     if (isStale) await new Promise((over) => setTimeout(over, GAP));
   }
-  tell(status === 200 ? "" : status === 401 ? "over" : "away");
+  showState(status === 200 ? "" : status === 401 ? "over" : "away");
   // What was erased is shown no more.
   if (status === 404 || status === 410) location.reload();
   return status;
 }
 
-async function news() {
+async function showChanges() {
   try {
     const first = versions()[0] ?? 1;
-    const { status, content } = await answerAt(`${path}/news?after=${last}&first=${first}`);
+    const { status, content } = await answerAt(`${path}/changes?after=${last}&first=${first}`);
     if (status === 200) show(content);
     return status;
   } catch {

@@ -86,8 +86,8 @@ def shown_in(text: str, part: str) -> list[int]:
     return [int(each) for each in re.findall(r'<article class="event [^>]*id="v(\d+)"', found[1])]
 
 
-def news(service: Served, after: int, first: int = 1) -> str:
-    answer = service.ask("GET", f"/c/a/news?after={after}&first={first}")
+def changes(service: Served, after: int, first: int = 1) -> str:
+    answer = service.ask("GET", f"/c/a/changes?after={after}&first={first}")
     assert answer.status == 200, answer.data
     return answer.data.decode()
 
@@ -112,30 +112,30 @@ def test_what_is_new_comes_once_however_long_nobody_looked(
         chat.user(f"message {number}")
     seen, last, version = list[int](), 2, 0
     while last != version:
-        text = news(page, last)
+        text = changes(page, last)
         seen += shown_in(text, "new")
         last, version = (
             int(each) for each in re.findall(r'data-(?:last|version)="(\d+)"', text)[:2]
         )
     assert seen == list(range(3, 453))
-    assert shown_in(news(page, 0), "new") == list(range(1, 201))
-    assert shown_in(news(page, last), "new") == []
+    assert shown_in(changes(page, 0), "new") == list(range(1, 201))
+    assert shown_in(changes(page, last), "new") == []
 
 
 def test_what_changes_an_earlier_event_shows_it_again(page: Served, chat: Conversation) -> None:
     chat.assistant(calls=[AssistantCall("look", {}, id="c1")])
     call, last = chat.head().open_calls["c1"], chat.head().version
     chat.user("while it is made")
-    assert shown_in(news(page, last), "changed") == []
+    assert shown_in(changes(page, last), "changed") == []
     last = chat.head().version
     chat.tool_result("c1", "It is in Ghent.")
-    text = news(page, last)
+    text = changes(page, last)
     assert (shown_in(text, "changed"), shown_in(text, "new")) == ([call], [last + 1])
     assert "result at" in text
-    assert shown_in(news(page, last, first=call + 1), "changed") == []
+    assert shown_in(changes(page, last, first=call + 1), "changed") == []
     last = chat.head().version
     chat.redact(2, "not for the model")
-    assert shown_in(news(page, last), "changed") == [2]
+    assert shown_in(changes(page, last), "changed") == [2]
 
 
 def test_what_was_erased_is_told_and_is_gone(page: Served, chat: Conversation) -> None:
@@ -143,7 +143,7 @@ def test_what_was_erased_is_told_and_is_gone(page: Served, chat: Conversation) -
         path = f"/v1/log/conversations/{chat.conversation_id}/forget"
         assert page.ask("POST", path).status == 200
         version_in(lines)
-    assert page.ask("GET", "/c/a/news?after=1").status == 404
+    assert page.ask("GET", "/c/a/changes?after=1").status == 404
     assert page.ask("GET", f"{LIVE}1").status == 404
 
 
@@ -170,11 +170,11 @@ def test_a_stream_ends_with_the_right_to_read(visited: Visited, how: str) -> Non
                 visited.clock.now += IDLE_SECONDS
         assert [line for line in lines if line.startswith("data: ")] == []
     headers = {"cookie": cookie, "sec-fetch-dest": "empty"}
-    assert visited.service.ask("GET", "/c/a/news?after=1", headers=headers).status == 401
+    assert visited.service.ask("GET", "/c/a/changes?after=1", headers=headers).status == 401
 
 
 def test_nobody_follows_what_another_tenant_says(visited: Visited) -> None:
-    for path in ("/c/a/live?after=0", "/c/a/news?after=0"):
+    for path in ("/c/a/live?after=0", "/c/a/changes?after=0"):
         assert visited.service.ask("GET", path, key="stranger").status == 404
 
 
@@ -196,7 +196,7 @@ def test_to_follow_is_in_the_access_log(url: str, monkeypatch: pytest.MonkeyPatc
     with served(url) as service:
         with stream(service, f"{LIVE}1") as lines:
             assert version_in(lines) == 2
-        news(service, 1)
+        changes(service, 1)
     with onrecord.connect(url) as store:
         vias = {entry.via for entry in store.access.entries()}
-    assert vias == {"GET /c/{key}/live", "GET /c/{key}/news"}
+    assert vias == {"GET /c/{key}/live", "GET /c/{key}/changes"}

@@ -71,7 +71,7 @@ def press(
 
 
 def test_a_call_that_waits_is_shown_with_buttons_to_who_may_decide(page: Served) -> None:
-    for path in ("/approvals", PLACE, f"{PLACE}/news?after=1"):
+    for path in ("/approvals", PLACE, f"{PLACE}/changes?after=1"):
         text = text_of(page, path)
         assert '"to": "&lt;b&gt;\\u202eada"' in text.replace("&#34;", '"')
         assert f'action="{APPROVE}"' in text
