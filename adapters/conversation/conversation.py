@@ -336,7 +336,8 @@ class Conversation(ConversationRecording):
         (docs/recording.md). Its `.report` says what was repaired, left out or translated.
         """
         from onrecord.adapters.conversation.current_requests import ask_for
-        from onrecord.adapters.conversation.rendering import options_given, with_secrets
+        from onrecord.adapters.conversation.rendering import options_given
+        from onrecord.adapters.conversation.request_secrets import with_secrets
 
         self._tenancy.count("request")
         options = options_given(

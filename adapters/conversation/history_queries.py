@@ -35,8 +35,9 @@ from onrecord.domain.errors import CorruptRecord, NothingToSend, OnrecordError
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
+from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.declared_tools import Declared, declared_in
-from onrecord.projections.apis.request import Options, Request, without_own
+from onrecord.projections.apis.request import Options, Request, options_of, without_own
 from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
 from onrecord.projections.history.history import Block, History, Turn, with_answers
 from onrecord.projections.history.responses import Place
@@ -224,15 +225,16 @@ def diff_of(
     head = stream.head()
     versions = (version_asked(head, version_given(a)), version_asked(head, version_given(b)))
     before, after = (_content(stream, version, head, options)[1] for version in versions)
+    return compare(options.api, before, after, partial(event_at, stream))
 
-    def event_at(place: Place) -> RecordedEvent:
-        of, version = place
-        read = stream.backend.read(of or stream.conversation_id, after=version - 1, until=version)
-        for event in read:
-            return event
-        raise CorruptRecord(f"the event at version {version} is missing: restore a backup")
 
-    return compare(options.api, before, after, event_at)
+def event_at(stream: Stream, place: Place) -> RecordedEvent:
+    """Return the event at a place of a conversation, or of one that it was forked from."""
+    of, version = place
+    read = stream.backend.read(of or stream.conversation_id, after=version - 1, until=version)
+    for event in read:
+        return event
+    raise CorruptRecord(f"the event at version {version} is missing: restore a backup")
 
 
 def request_content(
@@ -243,6 +245,12 @@ def request_content(
     options = options_given(matrix, api=api, window=window)
     head = stream.head()
     return _content(stream, version_asked(head, at), head, options)
+
+
+def recipe_content(conversation: Conversation, recipe: Recipe) -> tuple[Request, RequestContent]:
+    """Return the request that a recipe makes again, and what it is made of."""
+    stream = stream_of(conversation)
+    return _content(stream, recipe.version, stream.head(), options_of(recipe))
 
 
 def _content(

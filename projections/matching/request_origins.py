@@ -1,17 +1,18 @@
 """Which event each piece of a request came from, found again from what both say.
 
-A renderer keeps no such thing. So pieces are matched with the blocks of the history: by the texts
-that they share, by the ids of calls, and else by their order.
+A renderer keeps no such thing. So pieces are matched with the blocks of the history: by the ids of
+calls, by the texts that they share, and else by their order. Both stand in the same order, so pieces
+far from the first can be matched from a landmark on: a piece that says what one block alone says.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Any, Final, cast
 
 from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.responses import Place
@@ -50,18 +51,97 @@ class Origin:
     places: tuple[Place, ...]
 
 
-def origins(pieces: Iterable[Piece], history: History) -> tuple[Origin, ...]:
-    """Return each piece of a request with the events of the history that it came from."""
-    search = _Search(tuple(chain.from_iterable(turn.blocks for turn in history.turns)))
-    return tuple(Origin(piece, search.places(piece)) for piece in pieces)
+def origins(
+    pieces: Sequence[Piece], history: History, first: int = 0, last: int | None = None
+) -> tuple[Origin, ...]:
+    """Return pieces of a request with the events of the history that they came from.
+
+    `pieces` are all of the request, and first <= number < last is true of those that are returned.
+    """
+    blocks = list(chain.from_iterable(turn.blocks for turn in history.turns))
+    begin, end = _Landmarks(blocks).around(pieces, first, len(pieces) if last is None else last)
+    search = _Search(blocks[begin.block : end.block])
+    found = [Origin(piece, search.places(piece)) for piece in pieces[begin.piece : last]]
+    return tuple(found[first - begin.piece :])
+
+
+# Where a search may begin, and where its blocks may end.
+
+
+@dataclass(frozen=True, slots=True)
+class _Landmark:
+    """A piece that surely came from one block, by the numbers of both."""
+
+    piece: int
+    block: int
+
+
+class _Landmarks:
+    """Finds pieces that say what one block alone says, in the same words or under the same id."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._count = len(blocks)
+        self._numbers: dict[tuple[str, str], int | None] = {}
+        for number, block in enumerate(blocks):
+            for name in _names_of_block(block):
+                self._numbers[name] = None if name in self._numbers else number
+
+    def around(self, pieces: Sequence[Piece], first: int, last: int) -> tuple[_Landmark, _Landmark]:
+        """Return the last landmark at or before the first piece, and one well behind the last piece."""
+        before = (self._at(pieces, number) for number in range(min(first, len(pieces) - 1), 0, -1))
+        begin = next((each for each in before if each is not None), _Landmark(0, 0))
+        behind = (self._at(pieces, number) for number in range(last + _NEAR, len(pieces)))
+        ahead = (each for each in behind if each is not None and each.block >= begin.block)
+        end = next(ahead, _Landmark(len(pieces), self._count))
+        return begin, _Landmark(end.piece, min(end.block + _NEAR, self._count))
+
+    def _at(self, pieces: Sequence[Piece], number: int) -> _Landmark | None:
+        """Return the landmark that a piece is; None amid calls, whose results come behind them."""
+        if pieces[number - 1].kind == "call":
+            return None
+        name = _name_of_piece(pieces[number])
+        block = None if name is None else self._numbers.get(name)
+        return None if block is None else _Landmark(number, block)
+
+
+def _names_of_block(block: Block) -> Iterator[tuple[str, str]]:
+    if block.mark in ("call", "unawaited") and block.call_id is not None:
+        yield "call", block.call_id
+    plain = block.plain
+    said = plain["value"] if plain["kind"] == "native" else plain
+    text = _text_in(said)
+    if text is not None:
+        yield "text", text
+
+
+def _name_of_piece(piece: Piece) -> tuple[str, str] | None:
+    if piece.kind == "call":
+        call_id = id_of(piece.value)
+        return None if call_id is None else ("call", call_id)
+    text = _text_in(piece.value) if piece.kind == "text" else None
+    return None if text is None or len(text) < _SHORTEST_PART else ("text", text)
+
+
+def _text_in(value: Any) -> str | None:
+    if isinstance(value, dict):
+        value = cast("dict[str, Any]", value).get("text")
+    return value if isinstance(value, str) else None
+
+
+# The search: piece by piece, in order.
 
 
 class _Search:
-    """The blocks of a history, those that were found, and how far the search is."""
+    """Matches the pieces of a request, one after the other, with blocks of its history.
+
+    Numbers are those of blocks. What comes next is sought from `_next` on, and a block that was found
+    is taken again only where no other says the same.
+    """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
         self._kinds = [_kind(block) for block in blocks]
+        self._longest: dict[int, str] = {}
         self._by_token: dict[str, list[int]] = defaultdict(list)
         for number, block in enumerate(blocks):
             for token in tokens_of(block.plain):
@@ -77,41 +157,55 @@ class _Search:
 
     def places(self, piece: Piece) -> tuple[Place, ...]:
         """Return where the events are that a piece came from."""
-        number = self._answering(piece)
+        number = self._by_id(piece)
         if number is None:
-            number = self._saying(piece)
+            number = self._by_texts(piece)
         if number is None:
-            number = self._following(piece)
-        if number is not None:
-            self._take(number)
-            self._name(piece, number)
-        parts = self._parts(piece, number) if piece.kind == "text" else ()
-        joined = parts if number is None else (number, *parts)
-        return tuple(dict.fromkeys(self._blocks[each].place for each in joined))
+            number = self._by_order(piece)
+        numbers = [] if number is None else [number]
+        for each in numbers:
+            self._take(each)
+        if numbers and piece.kind == "call":
+            self._remember_call(piece, numbers[0])
+        if piece.kind == "text":
+            numbers += self._joined(piece, numbers)
+        return tuple(dict.fromkeys(self._blocks[each].place for each in numbers))
 
-    def _name(self, piece: Piece, number: int) -> None:
+    def _take(self, number: int) -> None:
+        self._found.add(number)
+        self._next = max(self._next, number + 1)
+
+    def _remember_call(self, piece: Piece, number: int) -> None:
         """Keep under which id a call goes, for its result."""
-        call_id = id_of(piece.value) if piece.kind == "call" else None
+        call_id = id_of(piece.value)
         if call_id is not None:
             self._calls[call_id] = self._blocks[number].call
 
-    def _answering(self, piece: Piece) -> int | None:
-        """Return the result of the call whose id a result bears."""
+    # By id: a result bears the id of its call.
+
+    def _by_id(self, piece: Piece) -> int | None:
         if piece.kind != "result":
             return None
         call = self._calls.get(id_of(piece.value) or "")
         return None if call is None else self._results.get(call)
 
-    def _saying(self, piece: Piece) -> int | None:
-        """Return the block that shares most with a piece; of several alike the next one."""
-        weights: dict[int, int] = defaultdict(int)
+    # By texts: the block that shares most with a piece; of several alike the next one.
+
+    def _by_texts(self, piece: Piece) -> int | None:
+        shared: dict[int, int] = defaultdict(int)
         for token in tokens_of(piece.value):
             for number in self._near(token):
-                if self._may_be(piece, number):
-                    weights[number] += min(len(token), _LONGEST_WEIGHT)
-        if not weights:
+                if _may_be(piece.kind, self._kinds[number]):
+                    shared[number] += min(len(token), _LONGEST_WEIGHT)
+        if not shared:
             return None
-        return max(weights, key=lambda number: (self._weight(piece, number, weights), -number))
+
+        def fitness(number: int) -> tuple[int, bool, bool, int]:
+            of_its_kind = _OF_ITS_KIND if self._kinds[number] == piece.kind else 0
+            is_free, is_ahead = number not in self._found, number >= self._next
+            return shared[number] + of_its_kind, is_free, is_ahead, -number
+
+        return max(shared, key=fitness)
 
     def _near(self, token: str) -> list[int]:
         """Return the blocks that have a token: of many, those around where the search is."""
@@ -119,45 +213,46 @@ class _Search:
         place = bisect_left(having, self._next)
         return having[max(0, place - _NEAR) : place + _NEAR]
 
-    def _weight(self, piece: Piece, number: int, weights: dict[int, int]) -> tuple[int, bool, bool]:
-        same = _OF_ITS_KIND if self._kinds[number] == piece.kind else 0
-        return weights[number] + same, number not in self._found, number >= self._next
+    # By order: the next block of a piece's kind.
 
-    def _following(self, piece: Piece) -> int | None:
-        """Return the next block of a piece's kind."""
+    def _by_order(self, piece: Piece) -> int | None:
         if piece.kind not in _IN_ORDER:
             return None
         rest = range(self._next, len(self._blocks))
         following = (number for number in rest if self._kinds[number] == piece.kind)
         return next((number for number in following if number not in self._found), None)
 
-    def _parts(self, piece: Piece, first: int | None) -> tuple[int, ...]:
-        """Return the blocks near by whose texts a text joins, beside those of its first one."""
+    # A text may join several blocks.
+
+    def _joined(self, piece: Piece, before: Sequence[int]) -> list[int]:
+        """Return the blocks near by whose texts a text joins, beside the one `before`."""
         rest = "\n".join(texts_in(piece.value))
-        if first is not None:
-            rest = rest.replace(self._longest(first), "", 1)
-        parts: list[int] = []
+        for number in before:
+            rest = rest.replace(self._longest_in(number), "", 1)
+        joined: list[int] = []
         for number in range(self._next, min(self._next + _NEAR, len(self._blocks))):
-            said = self._longest(number)
+            if len(rest) < _SHORTEST_PART:
+                break
+            said = self._longest_in(number)
             if len(said) >= _SHORTEST_PART and number not in self._found and said in rest:
                 rest = rest.replace(said, "", 1)
-                parts.append(number)
-        for number in parts:
+                joined.append(number)
+        for number in joined:
             self._take(number)
-        return tuple(parts)
+        return joined
 
-    def _longest(self, number: int) -> str:
-        return max(texts_in(self._blocks[number].plain), key=len, default="")
+    def _longest_in(self, number: int) -> str:
+        """Return the longest text of a block."""
+        if number not in self._longest:
+            texts = texts_in(self._blocks[number].plain)
+            self._longest[number] = max(texts, key=len, default="")
+        return self._longest[number]
 
-    def _may_be(self, piece: Piece, number: int) -> bool:
-        kind = self._kinds[number]
-        if piece.kind in _PAIRED:
-            return kind == piece.kind
-        return kind not in _PAIRED or piece.kind == "text"
 
-    def _take(self, number: int) -> None:
-        self._found.add(number)
-        self._next = max(self._next, number + 1)
+def _may_be(piece: PieceKind, block: PieceKind) -> bool:
+    if piece in _PAIRED:
+        return block == piece
+    return block not in _PAIRED or piece == "text"
 
 
 def _kind(block: Block) -> PieceKind:

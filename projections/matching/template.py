@@ -279,6 +279,18 @@ def last_uses(sent: Iterable[Sent]) -> dict[UUID, UUID]:
     return {used: item.request for item in sent for used in references_of(item.event.template)}
 
 
+def needed_requests(sent: Iterable[Sent], request: UUID) -> dict[UUID, Sent]:
+    """Return a request and those that it is joined from, in the order in which they were sent."""
+    by_id = {item.request: item for item in sent}
+    needed, undecided = set[UUID](), [request]
+    while undecided:
+        item = by_id.get(undecided.pop())
+        if item is not None and item.request not in needed:
+            needed.add(item.request)
+            undecided += references_of(item.event.template)
+    return {each: item for each, item in by_id.items() if each in needed}
+
+
 def held_blobs(sent: Sent) -> tuple[Blob, ...]:
     """Return the blobs that a request's template is joined from."""
     return blobs_in(sent.event.template)

@@ -7,23 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.page.requests.absent_events import reason_of
 from onrecord.domain.errors import counted
 from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.apis.request import Route, Where
 from onrecord.projections.history.held_documents import HeldDocument
 from onrecord.projections.history.responses import Place
-from onrecord.projections.matching.request_diff import Reason, RequestContent
-
-REASONS: Final[Mapping[Reason, str]] = {
-    "not recorded yet": "Recorded later.",
-    "given up": "Given up, or not on the main branch.",
-    "redaction": "Redacted.",
-    "compaction": "A summary stands in its place.",
-    "window": "Outside of the window.",
-    "left out": "Left out by a rule.",
-}
-"""Why an event is not in a request, in words."""
+from onrecord.projections.matching.request_diff import RequestContent
 
 _WAYS: Final[Mapping[Where, str]] = {
     "inline": "Goes where it stands",
@@ -43,11 +34,6 @@ class DocumentView:
     is_seen: bool
     why: str
     rule: str
-
-
-def reason_of(event: RecordedEvent, content: RequestContent) -> str:
-    """Return why a request has no part of an event, in words."""
-    return "Erased." if event.body is None else REASONS[content.reason(event)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,55 +1,37 @@
-"""What a model saw, for showing: the request at a version, block by block, and what is not in it; pure."""
+"""What a model saw, for showing: the request at a version, and what is not in it; pure."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Final, cast
-from uuid import UUID
 
+from onrecord.adapters.page.requests.absent_events import AbsentEvents, absent_events
+from onrecord.adapters.page.requests.block_views import (
+    BlockStretch,
+    OriginView,
+    as_json,
+    block_stretch,
+    names_in,
+    origin_view,
+)
 from onrecord.adapters.page.requests.document_view import (
     DocumentView,
     document_view,
-    reason_of,
     sources_of,
 )
+from onrecord.domain import jsontext
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.held_documents import HeldDocument
-from onrecord.projections.history.history import Note
 from onrecord.projections.history.responses import Place
-from onrecord.projections.history.timeline import Timeline
-from onrecord.projections.matching.message_pieces import Piece, id_of, message_pieces
 from onrecord.projections.matching.request_diff import RequestContent
-from onrecord.projections.matching.request_origins import Origin, origins
 
-_LONGEST: Final = 20_000
-_LONGEST_LINE: Final = 200
-_LONGEST_MEMBER: Final = 400
-_MOST_LINES: Final = 50
+NOTES: Final = 200
+"""The most notes of the report, and the most documents, that are shown."""
 
 _SYSTEM: Final = ("system", "instructions", "systemInstruction")
-
-_SAYING: Final = frozenset(
-    {
-        *("message.recorded", "reasoning.recorded", "tool_call.recorded", "tool_result.recorded"),
-        *("tool_result.rejected", "signal.received", "server_tool_call.recorded"),
-        *("server_tool_result.recorded", "compaction.recorded", "opaque.recorded"),
-        *("history.compacted", "item.recorded"),
-    }
-)
-"""The events that say something to a model."""
-
-
-@dataclass(frozen=True, slots=True)
-class OriginView:
-    """The event that something came from; `is_own` is False where a fork's origin has it."""
-
-    version: int
-    is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +50,6 @@ class NoteView:
 
 
 @dataclass(frozen=True, slots=True)
-class PieceView:
-    """A block of a message: what it is, what it says, and the events that it came from.
-
-    `cut` counts the characters of the text that are not shown. `notes` are what the report says of
-    these events.
-    """
-
-    kind: str
-    title: str
-    text: str
-    cut: int
-    origins: tuple[OriginView, ...]
-    notes: tuple[Note, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MessageView:
-    """A message of a request."""
-
-    role: str
-    pieces: tuple[PieceView, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ToolView:
     """A tool that a request offers, as the API has it."""
 
@@ -100,149 +58,108 @@ class ToolView:
 
 
 @dataclass(frozen=True, slots=True)
-class AbsentEvents:
-    """Events in a row that are not in the request for the same reason.
+class Setters:
+    """Where the instructions and the tools in force were declared; None where they were not."""
 
-    `texts` has the version of each, what it is and what it says; of many, the last ones alone.
+    instructions: Place | None = None
+    tools: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read for a request.
+
+    `recorded` are the events that were looked through for what is absent, `documents` those of the
+    conversation, later ones too. `looked_after` is how many events before them were not looked
+    through. `is_end` says that only the end of the request was rendered.
     """
 
-    first: int
-    last: int
-    is_own: bool
-    count: int
-    why: str
-    notes: tuple[Note, ...]
-    texts: tuple[tuple[int, str, str], ...]
+    recorded: Iterable[RecordedEvent] = ()
+    documents: Iterable[HeldDocument] = ()
+    setters: Setters = Setters()
+    not_looked_through: int = 0
+    is_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """The request at a version, as a page shows it."""
+    """The request at a version, as a page shows it.
+
+    `size` counts the bytes of the body as compact JSON. Where `is_end`, only the last exchanges were
+    rendered, and all counts are of these. `not_looked_through` counts events in which nothing absent
+    was looked for. `more_notes` and `more_documents` count what is not shown.
+    """
 
     api: str
     at: int
     size: int
+    is_end: bool
     system: str
+    system_origin: OriginView | None
     tools: tuple[ToolView, ...]
-    messages: tuple[MessageView, ...]
+    tools_origin: OriginView | None
+    blocks: BlockStretch
     notes: tuple[NoteView, ...]
+    more_notes: int
     documents: tuple[DocumentView, ...]
+    more_documents: int
     absent: tuple[AbsentEvents, ...]
+    not_looked_through: int
     own_members: tuple[tuple[str, str], ...]
 
     @property
-    def blocks(self) -> int:
-        """How many blocks the messages have."""
-        return sum(len(message.pieces) for message in self.messages)
+    def unseen(self) -> tuple[DocumentView, ...]:
+        """The documents that are not in the request."""
+        return tuple(each for each in self.documents if not each.is_seen)
 
 
 def request_view(
-    request: Request,
-    content: RequestContent,
-    recorded: Iterable[RecordedEvent] = (),
-    documents: Iterable[HeldDocument] = (),
+    request: Request, content: RequestContent, read: Read, upto: int | None = None
 ) -> RequestView:
-    """Return what a request shows.
+    """Return what a request shows, with its blocks up to a number.
 
-    `content` is what it is made of, `recorded` the events up to its version, a fork's origin's too;
-    `documents` are all that the conversation has, later ones too.
+    `content` is what it is made of.
     """
     body, api = dict(request.body), known_api(request.api)
     by_place: dict[Place, RecordedEvent] = {
-        (event.conversation_id, event.version): event for event in recorded
+        (event.conversation_id, event.version): event for event in read.recorded
     }
     present = content.blocks()
     sources = sources_of(by_place, present)
+    notes = list(_notes(content, by_place or present, is_end=read.is_end))
+    documents = [document_view(each, sources, content) for each in read.documents]
     return RequestView(
         api=request.api,
         at=content.version,
-        size=sum(map(len, request.body_parts().values())),
+        size=len(jsontext.write(body)),
+        is_end=read.is_end,
         system="\n\n".join(_texts(next((body[name] for name in _SYSTEM if name in body), ""))),
+        system_origin=_declared(read.setters.instructions, content),
         tools=tuple(_tools(body.get("tools") or body.get("toolConfig", {}).get("tools") or ())),
-        messages=tuple(_messages(request, content, present)),
-        notes=tuple(_notes(content, by_place or present)),
-        documents=tuple(document_view(each, sources, content) for each in documents),
-        absent=tuple(_absent(by_place, present, content)),
+        tools_origin=_declared(read.setters.tools, content),
+        blocks=block_stretch(request, content, upto),
+        notes=tuple(notes[-NOTES:]),
+        more_notes=max(0, len(notes) - NOTES),
+        documents=tuple(documents[-NOTES:]),
+        more_documents=max(0, len(documents) - NOTES),
+        absent=tuple(absent_events(by_place, present, content)),
+        not_looked_through=read.not_looked_through,
         own_members=tuple(
-            (name, _json(value))
+            (name, as_json(value))
             for name, value in body.items()
             if name not in {*_SYSTEM, "tools", "toolConfig", api.messages}
         ),
     )
 
 
-# What goes.
-
-
-def _messages(
-    request: Request, content: RequestContent, present: Iterable[Place]
-) -> Iterator[MessageView]:
-    pieces = message_pieces(request.body[known_api(request.api).messages])
-    found = origins(pieces, content.history)
-    notes = content.notes(present)
-    for _, group in groupby(found, lambda origin: origin.piece.message):
-        of_message = list(group)
-        shown = (_piece(origin, content.conversation, notes) for origin in of_message)
-        yield MessageView(of_message[0].piece.role, tuple(shown))
-
-
-def _piece(
-    origin: Origin, conversation: UUID, notes: Mapping[Place, tuple[Note, ...]]
-) -> PieceView:
-    text = _text_of(origin.piece)
-    said = (note for place in origin.places for note in notes.get(place, ()))
-    return PieceView(
-        kind=origin.piece.kind,
-        title=_title(origin.piece),
-        text=text[:_LONGEST],
-        cut=max(0, len(text) - _LONGEST),
-        origins=tuple(_origin(place, conversation) for place in origin.places),
-        notes=tuple(dict.fromkeys(said)),
-    )
-
-
-def _origin(place: Place, conversation: UUID) -> OriginView:
-    return OriginView(place[1], place[0] in (None, conversation))
-
-
-def _title(piece: Piece) -> str:
-    """Return the name of the tool that a call is of, or the id of the call that a result answers."""
-    if piece.kind == "call":
-        return next(_names(piece.value), "")
-    return id_of(piece.value) or "" if piece.kind == "result" else ""
-
-
-def _text_of(piece: Piece) -> str:
-    match piece.value:
-        case str() as text if piece.kind != "document":
-            return text
-        case {"text": str() as text} if piece.kind in ("text", "reasoning"):
-            return text
-        case {"thinking": str() as text}:
-            return text
-        case _:
-            return _json(piece.value)
+def _declared(place: Place | None, content: RequestContent) -> OriginView | None:
+    return None if place is None else origin_view(place, content.conversation)
 
 
 def _tools(tools: Iterable[Any]) -> Iterator[ToolView]:
     for tool in tools:
-        names = list(_names(tool)) or [str(next(iter(tool.values()), ""))]
-        yield ToolView(", ".join(dict.fromkeys(names)), _json(tool))
-
-
-def _names(value: Any) -> Iterator[str]:
-    """Yield the names in an object, the outermost ones only."""
-    match value:
-        case {"name": str() as text}:
-            yield text
-        case dict():
-            for item in cast("dict[str, Any]", value).values():
-                yield from _names(item)
-        case list():
-            for item in cast("list[Any]", value):
-                yield from _names(item)
-        case _:
-            return
+        names = list(names_in(tool)) or [str(next(iter(tool.values()), ""))]
+        yield ToolView(", ".join(dict.fromkeys(names)), as_json(tool))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -260,63 +177,16 @@ def _texts(value: Any) -> Iterator[str]:
             return
 
 
-def _json(value: Any) -> str:
-    """Return JSON with its long strings shortened, such as the bytes of documents."""
-    return json.dumps(_shortened(value), indent=2, ensure_ascii=False)
-
-
-def _shortened(value: Any) -> Any:
-    match value:
-        case str() if len(value) > _LONGEST_MEMBER and value.isascii() and " " not in value[:200]:
-            return f"{value[:48]}… ({len(value):,} characters)"
-        case dict():
-            members = cast("dict[str, Any]", value).items()
-            return {name: _shortened(member) for name, member in members}
-        case list():
-            return [_shortened(item) for item in cast("list[Any]", value)]
-        case bytes():
-            return f"{len(value):,} bytes"
-        case _:
-            return value
-
-
-def _notes(content: RequestContent, places: Iterable[Place]) -> Iterator[NoteView]:
+def _notes(content: RequestContent, places: Iterable[Place], *, is_end: bool) -> Iterator[NoteView]:
     by_place = content.notes(places)
     found = {note: place for place, notes in by_place.items() for note in notes}
     for note in content.report:
+        if is_end and note.rule == _WINDOW:
+            continue
         place = found.get(note)
-        origin = None if place is None else _origin(place, content.conversation)
+        origin = None if place is None else origin_view(place, content.conversation)
         yield NoteView(note.deed, note.why, note.rule, note.version, origin)
 
 
-# What does not go.
-
-
-def _absent(
-    recorded: Mapping[Place, RecordedEvent], present: Container[Place], content: RequestContent
-) -> Iterator[AbsentEvents]:
-    notes = content.notes(recorded)
-    absent = (
-        (event, place[0], reason_of(event, content), notes.get(place, ()))
-        for place, event in recorded.items()
-        if event.type in _SAYING and place not in present
-    )
-    for (conversation, why, said), group in groupby(absent, lambda each: each[1:]):
-        events = [event for event, *_ in group]
-        yield AbsentEvents(
-            first=events[0].version,
-            last=events[-1].version,
-            is_own=conversation == content.conversation,
-            count=len(events),
-            why=why,
-            notes=said,
-            texts=tuple((event.version, *line_of(event)) for event in events[-_MOST_LINES:]),
-        )
-
-
-def line_of(event: RecordedEvent) -> tuple[str, str]:
-    """Return what an event is, and what it says in a line."""
-    rows = list(Timeline(side_lines=True).rows(event))
-    text = " ".join("; ".join(row.text for row in rows).split())
-    shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
-    return (rows[0].kind if rows else event.type), shown
+_WINDOW: Final = "window"
+"""The rule of what a window leaves out: where only the end is rendered, the page says so itself."""

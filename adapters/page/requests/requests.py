@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.history_queries import request_content
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.requests.request_diff_view import diff_view
-from onrecord.adapters.page.requests.request_view import RequestView, request_view
+from onrecord.adapters.page.requests.compared_requests import read_comparison
+from onrecord.adapters.page.requests.request_reading import Wish, read_request
+from onrecord.adapters.page.requests.request_view import RequestView
+from onrecord.adapters.page.requests.sent_requests import (
+    SentRequest,
+    recorded_request,
+    requests_sent,
+)
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import At, begun
 from onrecord.adapters.service.routes.requests import AtLeastOne, WindowQuery
-from onrecord.domain.events import RequestSent
-from onrecord.domain.log import RecordedEvent
+from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.projections.apis.request import APIS
-from onrecord.projections.history.windows import MessageWindow, Window
 
 WINDOWS: Final = (1, 2, 3, 5, 10, 20)
 """The windows that the page offers, in exchanges."""
+
+MESSAGE_WINDOWS: Final = (5, 10, 20, 50)
+"""The windows that the page offers, in messages."""
+
+_STRATEGY: Final = "message-window"
+
+FRAGMENT: Final = "x-fragment"
+"""The header by which a script of the page asks for a part of one."""
+
+GONE: Final = 499
+"""The status for a browser that waits no more: it never sees it."""
 
 
 class PageWindow(WindowQuery):
@@ -35,9 +51,30 @@ class PageWindow(WindowQuery):
     step: AtLeastOne = 1
     """The page names the exchanges that a window keeps: so its edge moves by one."""
 
+    @field_validator("exchanges", "messages", mode="before")
+    @classmethod
+    def _is_given(cls, value: object) -> object:
+        """Take a field of a form that was left blank for none."""
+        return None if value == "" else value
+
+    def named(self) -> dict[str, int | str]:
+        """Return what an address names of the window."""
+        if self.exchanges is not None:
+            return {"exchanges": self.exchanges}
+        if self.messages is None:
+            return {}
+        strategy = {} if self.strategy == _STRATEGY else {"strategy": self.strategy}
+        return {"messages": self.messages, **strategy}
+
 
 class RequestQuery(PageWindow, At):
-    """Which request is shown."""
+    """Which request is shown, and which of its blocks."""
+
+    whole: bool = False
+    """Whether all of a long conversation is rendered and looked through, and not its end alone."""
+
+    upto: AtLeastOne | None = None
+    """The number of the last block that is shown; without one, the last of the request."""
 
 
 class RequestPageQuery(RequestQuery):
@@ -56,75 +93,135 @@ class DiffQuery(PageWindow):
     b: Version
     """The version of the second request."""
 
+    a_api: Annotated[str, Field(max_length=100)] = ""
+    """The API of the first request; without one it is as it was sent, or for the API of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A request with those that were sent before it and at its version, or why there is none."""
+
+    api: str
+    at: int
+    view: RequestView | None
+    refusal: str | None
+    sent_now: SentRequest | None
+    sent_before: SentRequest | None
+    sent: tuple[SentRequest, ...]
+
 
 async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
-    """Return the page with a slider over the versions of a conversation."""
-    conversation, head = await begun(call)
+    """Return the page of a request, with a slider over the versions of its conversation."""
+    _, head = await begun(call)
     asked = call.query
-    sent, at = _sent(await conversation.events()), min(asked.at or head.version, head.version)
-    before = [api for version, api in sent if version <= at]
-    api = asked.api or (before[-1] if before else APIS[0])
+    at = min(asked.at or head.version, head.version)
+    page = await call.steps.run(partial(_page, _plain(call), asked, at))
     return await shown(
         call,
         "requests.html",
-        key=call.path["key"],
-        at=at,
+        **_values(call, page),
         version=head.version,
-        api=api,
-        apis=tuple(dict.fromkeys((*APIS, api))),
-        exchanges=asked.exchanges,
-        windows=WINDOWS,
-        sent=tuple(version for version, _ in sent),
+        asked_at=asked.at or at,
+        windows=_choices(WINDOWS, asked.exchanges),
+        message_windows=_choices(MESSAGE_WINDOWS, asked.messages),
     )
 
 
 async def request(call: Call[RequestQuery, Empty]) -> Response:
     """Return the fragment that shows the request at a version."""
-    await begun(call)
-    conversation = store_of(call.store).conversation(call.path["key"])
-    asked = call.query
-    seen = partial(_seen, conversation, asked.at, call.path["api"], asked.window())
-    view, sent = await call.steps.run(seen)
-    before = [version for version, _ in sent if version < view.at]
-    return await shown(
-        call,
-        "_request.html",
-        key=call.path["key"],
-        view=view,
-        before=before[-1] if before else None,
-        sent_to=dict(sent).get(view.at),
-        exchanges=asked.exchanges,
-    )
+    return await _fragment(call, "_request.html")
+
+
+async def blocks(call: Call[RequestQuery, Empty]) -> Response:
+    """Return the fragment that shows some blocks of the request at a version."""
+    return await _fragment(call, "_blocks.html")
 
 
 async def diff(call: Call[DiffQuery, Empty]) -> Response:
-    """Return the fragment that shows what changed from one request to another."""
-    conversation, _ = await begun(call)
+    """Return what changed from one request to another: a page, or a part of one for a script."""
+    await begun(call)
+    asked, api = call.query, call.path["api"]
+    before = Wish(asked.a_api or api, asked.a, asked.window())
+    after = Wish(api, asked.b, asked.window())
+    read = partial(read_comparison, _plain(call), before, after, is_as_sent=not asked.a_api)
+    view = await call.steps.run(read)
+    return await _shown_to(call, "diff", view=view, kept=_joined(asked.named()))
+
+
+async def recorded(call: Call[Empty, Empty]) -> Response:
+    """Return a request as it was sent: a page, or a part of one for a script."""
+    await begun(call)
+    read = partial(recorded_request, _plain(call), call.path["version"])
+    return await _shown_to(call, "recorded_request", view=await call.steps.run(read))
+
+
+async def _shown_to(call: Call[Any, Any], name: str, **values: Any) -> Response:
+    """Return a whole page, or the fragment of it where a script of the page asks."""
+    fragment = "_" if call.request.headers.get(FRAGMENT) else ""
+    answer = await shown(call, f"{fragment}{name}.html", key=call.path["key"], **values)
+    answer.headers["vary"] = FRAGMENT
+    return answer
+
+
+async def _fragment(call: Call[RequestQuery, Empty], template: str) -> Response:
+    _, head = await begun(call)
+    if await call.request.is_disconnected():
+        return Response(status_code=GONE)
+    at = call.query.at or head.version
+    page = await call.steps.run(partial(_seen, _plain(call), call.query, at, call.path["api"]))
+    if await call.request.is_disconnected():
+        return Response(status_code=GONE)
+    return await shown(call, template, **_values(call, page))
+
+
+def _plain(call: Call[Any, Any]) -> Conversation:
+    return store_of(call.store).conversation(call.path["key"])
+
+
+def _values(call: Call[Any, Any], page: _Shown) -> dict[str, Any]:
     asked = call.query
-    changed = await conversation.diff(asked.a, asked.b, api=call.path["api"], window=asked.window())
-    view = diff_view(changed, await conversation.conversation_id)
-    return await shown(call, "_diff.html", key=call.path["key"], view=view)
+    whole = {"whole": "true"} if asked.whole else {}
+    return {
+        "key": call.path["key"],
+        "page": page,
+        "view": page.view,
+        "kept": _joined(asked.named()),
+        "also": _joined({**asked.named(), **whole}),
+        "is_whole": asked.whole,
+        "window": asked,
+        "apis": tuple(dict.fromkeys((*APIS, page.api))),
+    }
 
 
-def _seen(
-    conversation: Conversation, at: int | None, api: str, window: Window | MessageWindow | None
-) -> tuple[RequestView, list[tuple[int, str]]]:
-    """Return the request at a version, and the requests that were sent up to it."""
-    made, content = request_content(conversation, at, api, window)
-    recorded = list(stream_of(conversation).read_through(content.version))
-    view = request_view(made, content, recorded, conversation.documents())
-    own = [each for each in recorded if each.conversation_id == conversation.conversation_id]
-    return view, _sent(own)
+def _joined(members: dict[str, Any]) -> str:
+    """Return members of a query that come behind others."""
+    return f"&{urlencode(members)}" if members else ""
 
 
-def _sent(recorded: list[RecordedEvent]) -> list[tuple[int, str]]:
-    """Return the version and the API of each request of the main branch that was sent."""
-    events = ((each.version, each.event()) for each in recorded if each.type == "request.sent")
-    return [
-        (version, event.api)
-        for version, event in events
-        if isinstance(event, RequestSent) and event.line is None
-    ]
+def _choices(offered: tuple[int, ...], chosen: int | None) -> list[int]:
+    return sorted({*offered, chosen or offered[0]})
+
+
+def _page(conversation: Conversation, asked: RequestPageQuery, at: int) -> _Shown:
+    """Return the request at a version, for the API that was asked last; or say why there is none."""
+    sent = requests_sent(conversation, at, 1)
+    api = asked.api or (sent[0].api if sent else APIS[0])
+    try:
+        return _seen(conversation, asked, at, api)
+    except (NothingToSend, UnsupportedDocument) as exc:
+        return _Shown(api, at, None, str(exc), None, None, requests_sent(conversation))
+
+
+def _seen(conversation: Conversation, asked: RequestQuery, at: int, api: str) -> _Shown:
+    wish = Wish(api, at, asked.window(), asked.upto, asked.whole)
+    view = read_request(conversation, wish)
+    now, before = None, None
+    for each in requests_sent(conversation, at, 2):
+        if each.version == at:
+            now = each
+        elif before is None:
+            before = each
+    return _Shown(api, at, view, None, now, before, requests_sent(conversation))
 
 
 _REQUESTS: Final = "/c/{key}/requests"
@@ -136,7 +233,12 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         *(request, RequestQuery),
     ),
     paged(
+        *(_REQUESTS + "/{api}/blocks", "pageBlocks", "Which blocks did the model see?"),
+        *(blocks, RequestQuery),
+    ),
+    paged(
         *(_REQUESTS + "/{api}/diff", "pageDiff", "What changed in what the model saw?"),
         *(diff, DiffQuery),
     ),
+    paged("/c/{key}/sent/{version}", "pageSent", "Show a request as it was sent.", recorded),
 )

@@ -8,7 +8,7 @@ const policy = window.trustedTypes
 export async function answerAt(path, signal) {
   const url = new URL(path, location.href);
   if (url.origin !== location.origin) throw new Error("a fragment is of this origin");
-  const answer = await fetch(url, { headers: { accept: "text/html" }, signal });
+  const answer = await fetch(url, { headers: { accept: "text/html", "x-fragment": "?1" }, signal });
   const parsed = new DOMParser().parseFromString(
     policy.createHTML(await answer.text()),
     "text/html",

@@ -6,19 +6,25 @@ const PAUSE = 150; // in milliseconds: so long the slider rests before a request
 
 const form = document.querySelector("form[data-slider]");
 const place = document.querySelector(form.dataset.slider);
-const { at, api, exchanges } = form.elements;
+const { at, api } = form.elements;
 let asked = new AbortController();
 let pause = 0;
+
+function query() {
+  const query = new URLSearchParams(new FormData(form));
+  for (const [name, value] of [...query]) if (!value) query.delete(name);
+  if (!query.has("messages")) query.delete("strategy");
+  return query;
+}
 
 function show() {
   asked.abort();
   asked = new AbortController();
-  const query = new URLSearchParams({ at: at.value });
-  if (exchanges.value) query.set("exchanges", exchanges.value);
   const base = form.getAttribute("action");
-  fill(place, `${base}/${encodeURIComponent(api.value)}?${query}`, asked.signal);
-  query.set("api", api.value);
-  history.replaceState(null, "", `${base}?${query}`);
+  const wish = query();
+  history.replaceState(null, "", `${base}?${wish}`);
+  wish.delete("api");
+  fill(place, `${base}/${encodeURIComponent(api.value)}?${wish}`, asked.signal);
 }
 
 at.addEventListener("input", () => {
@@ -26,9 +32,22 @@ at.addEventListener("input", () => {
   clearTimeout(pause);
   pause = setTimeout(show, PAUSE);
 });
-api.addEventListener("change", show);
-exchanges.addEventListener("change", show);
+form.addEventListener("change", ({ target }) => {
+  if (target === at) return;
+  // A window counts exchanges or messages: the one that is chosen last.
+  if (target.dataset.instead && target.value) form.elements[target.dataset.instead].value = "";
+  show();
+});
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   show();
+});
+
+// The form of a comparison comes with each request that is shown.
+place.addEventListener("submit", (event) => {
+  const compared = event.target.closest("form[data-into]");
+  if (compared === null) return;
+  event.preventDefault();
+  const wish = new URLSearchParams(new FormData(compared));
+  fill(document.querySelector(compared.dataset.into), `${compared.getAttribute("action")}?${wish}`);
 });

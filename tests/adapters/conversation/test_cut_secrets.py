@@ -10,8 +10,9 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation import rendering
-from onrecord.adapters.conversation.rendering import replays, with_secrets
+from onrecord.adapters.conversation import request_secrets
+from onrecord.adapters.conversation.rendering import replays
+from onrecord.adapters.conversation.request_secrets import with_secrets
 from onrecord.adapters.wire.secrets import PLACEHOLDER
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.projections.api import FOLDERS, known_api
@@ -305,7 +306,7 @@ def test_a_copy_of_a_request_is_filled_as_the_request_is(tmp_path: Path) -> None
 def test_only_a_request_that_may_hold_a_mark_has_its_wire_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rendering, "wire_of", pytest.fail)
+    monkeypatch.setattr(request_secrets, "wire_of", pytest.fail)
     with onrecord.connect(f"sqlite:///{tmp_path / 'plain.db'}") as store:
         chat = store.conversation("plain")
         chat.tools.declare([{"name": "look", "input_schema": {"type": "object"}}])

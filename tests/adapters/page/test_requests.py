@@ -9,9 +9,12 @@ import pytest
 
 import onrecord
 from onrecord import Conversation, Store, Window
-from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.conversation.history_queries import request_content
-from onrecord.adapters.page.requests.request_view import RequestView, request_view
+from onrecord.adapters.page.requests import block_views, request_reading
+from onrecord.adapters.page.requests.block_views import OriginView, PieceView
+from onrecord.adapters.page.requests.compared_requests import read_comparison
+from onrecord.adapters.page.requests.request_reading import Wish, read_request
+from onrecord.adapters.page.requests.request_view import RequestView
+from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event, ServerToolCallRecorded, ServerToolResultRecorded
 from tests.adapters.service.served import Served, served
@@ -87,16 +90,17 @@ def searched(response: UUID) -> tuple[Event, Event]:
 def seen(
     chat: Conversation, api: str, at: int | None = None, window: Window | None = None
 ) -> RequestView:
-    made, content = request_content(chat, at, api, window)
-    return request_view(
-        made, content, stream_of(chat).read_through(content.version), chat.documents()
-    )
+    return read_request(chat, Wish(api, at, window))
+
+
+def pieces_of(view: RequestView) -> list[PieceView]:
+    return [piece for message in view.blocks.messages for piece in message.pieces]
 
 
 def versions(view: RequestView) -> list[tuple[str, tuple[int, ...]]]:
     return [
         (piece.kind, tuple(origin.version for origin in piece.origins))
-        for message in view.messages
+        for message in view.blocks.messages
         for piece in message.pieces
     ]
 
@@ -113,7 +117,7 @@ def test_each_block_of_a_request_names_the_event_that_it_came_from(
     assert said == [8, 9, 10]
     rules = {note.origin.version for note in view.notes if note.origin is not None}
     assert 4 in rules, "the call is repaired or translated, and the report says so of its event"
-    pieces = [piece for message in view.messages for piece in message.pieces]
+    pieces = [piece for message in view.blocks.messages for piece in message.pieces]
     assert "It is in Ghent." in pieces[3].text
     assert view.absent == ()
 
@@ -152,8 +156,74 @@ def test_a_fork_names_the_events_of_its_origin_as_such(chat: Conversation) -> No
     fork = chat.fork("support/4711/again", at=6)
     fork.user("Is it still there?")
     view = seen(fork, ANTHROPIC)
-    owners = [piece.origins[0].is_own for message in view.messages for piece in message.pieces]
+    owners = [
+        piece.origins[0].is_own for message in view.blocks.messages for piece in message.pieces
+    ]
     assert owners == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_end_of_a_long_request_is_shown_as_all_of_it_has_it(
+    chat: Conversation, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end is rendered alone: its blocks, their events and notes are as the whole has them."""
+    for number in range(4):
+        chat.user(f"And parcel {number}?")
+        response = uuid4()
+        answer(chat, response, tool_call(f"bad id {number}!", "find parcel"))
+        chat.log.append(tool_result(f"bad id {number}!", f"Parcel {number} is in Ghent."))
+    whole = seen(chat, api)
+    monkeypatch.setattr(request_reading, "LONG", 10)
+    monkeypatch.setattr(request_reading, "_END", Window(exchanges=2, step=1))
+    end = seen(chat, api)
+    assert (whole.is_end, end.is_end) == (False, True)
+    found, expected = pieces_of(end), pieces_of(whole)
+    assert 0 < len(found) < len(expected)
+    assert found == expected[-len(found) :]
+    assert end.not_looked_through > 0
+    assert (end.absent, whole.absent) == ((), ()), "what was not rendered is not absent"
+    assert "window" not in {note.rule for note in end.notes}
+    all_of_it = read_request(chat, Wish(api, is_whole=True))
+    assert (all_of_it.is_end, pieces_of(all_of_it)) == (False, expected)
+
+
+def test_blocks_are_shown_in_stretches_and_the_last_ones_first(
+    chat: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = pieces_of(seen(chat, ANTHROPIC))
+    monkeypatch.setattr(block_views, "BLOCKS", 4)
+    found: list[PieceView] = []
+    upto: int | None = None
+    while upto != 0:
+        view = read_request(chat, Wish(ANTHROPIC, upto=upto))
+        assert 0 < len(pieces_of(view)) <= 4
+        found = [*pieces_of(view), *found]
+        upto = view.blocks.first - 1
+        assert view.blocks.has_earlier == (upto > 0)
+    assert found == expected
+
+
+def test_a_request_names_the_events_that_set_its_instructions_and_tools(
+    chat: Conversation,
+) -> None:
+    chat.instruct("Be brief.")
+    set_at = chat.head().version
+    view = seen(chat, ANTHROPIC)
+    assert (view.system, view.system_origin) == ("Be brief.", OriginView(set_at, is_own=True))
+    assert view.tools_origin is None
+    made = chat.request(ANTHROPIC)
+    assert view.size == len(jsontext.write(dict(made.body))), "as `onrecord request` writes it"
+
+
+def test_a_request_is_compared_with_one_for_another_api(chat: Conversation) -> None:
+    before, after = Wish(ANTHROPIC, at=10), Wish("gemini", at=12)
+    view = read_comparison(chat, before, after, is_as_sent=False)
+    changes = {each.origin.version: each for each in view.changes if each.origin is not None}
+    assert (changes[12].change, changes[12].before.why) == ("added", "Recorded later.")
+    assert {note.rule for note in changes[4].before.notes}, "Anthropic's rules mend its id"
+    assert 2 in {each.version for each in view.alike}
+    same = read_comparison(chat, after, after, is_as_sent=False)
+    assert same.changes == ()
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +239,7 @@ PAGE = "/c/support%2F1/requests"
 
 def test_the_page_shows_the_request_at_a_version_and_what_changed(page: Served) -> None:
     whole = page.ask("GET", f"{PAGE}?at=2&exchanges=3").data.decode()
-    assert f'data-fragment="{PAGE}/anthropic-messages?at=2&amp;exchanges=3"' in whole
+    assert "Where is my &lt;b&gt;parcel&lt;/b&gt;?" in whole, "nothing has to be fetched for it"
     assert 'src="/page/static/slider.js"' in whole
     answer = page.ask("GET", f"{PAGE}/gemini?at=2")
     text = answer.data.decode()
@@ -182,12 +252,24 @@ def test_the_page_shows_the_request_at_a_version_and_what_changed(page: Served) 
     changed = page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=3").data.decode()
     assert "When does it come?" in changed
     assert "Before: Recorded later." in changed
-    assert page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=2").data.decode().count("<li") == 0
+    assert changed.startswith("<!doctype html>"), "its own address is a whole page"
+    script = {"x-fragment": "?1"}
+    part = page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=2", headers=script).data.decode()
+    assert part.startswith("<section")
+    assert "Nothing changed." in part
 
 
 def test_a_request_that_cannot_be_made_says_why(page: Served) -> None:
+    first = page.ask("GET", f"{PAGE}?at=1")
+    assert first.status == 200, "the slider stays"
+    assert "version 1: " in first.data.decode()
+    beyond = page.ask("GET", f"{PAGE}?at=99&exchanges=&messages=").data.decode()
+    assert "There is no version 99: the conversation is at 3, which is shown." in beyond
     for path, status in (
         (f"{PAGE}/gemini?at=1", 422),
+        (f"{PAGE}/gemini?at=99", 422),
+        (f"{PAGE}/gemini?exchanges=1&messages=2", 422),
+        ("/c/support%2F1/sent/2", 422),
         (f"{PAGE}/other?at=2", 422),
         (f"{PAGE}/gemini?exchanges=0", 422),
         ("/c/nobody/requests", 404),

@@ -1,0 +1,101 @@
+"""The events that are not in a request, in groups of the same reason, for showing; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.history.history import Note
+from onrecord.projections.history.responses import Place
+from onrecord.projections.history.timeline import Timeline
+from onrecord.projections.matching.request_diff import Reason, RequestContent
+
+REASONS: Final[Mapping[Reason, str]] = {
+    "not recorded yet": "Recorded later.",
+    "given up": "Given up, or not on the main branch.",
+    "redaction": "Redacted.",
+    "compaction": "A summary stands in its place.",
+    "window": "Outside of the window.",
+    "left out": "Left out by a rule.",
+}
+"""Why an event is not in a request, in words."""
+
+_ERASED: Final = "Erased."
+_LINKED: Final = "Recorded off the wire too: that event goes."
+
+_LONGEST_LINE: Final = 200
+_MOST_LINES: Final = 50
+
+_SAYING: Final = frozenset(
+    {
+        *("message.recorded", "reasoning.recorded", "tool_call.recorded", "tool_result.recorded"),
+        *("tool_result.rejected", "signal.received", "server_tool_call.recorded"),
+        *("server_tool_result.recorded", "compaction.recorded", "opaque.recorded"),
+        *("history.compacted", "item.recorded"),
+    }
+)
+"""The events that say something to a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentEvents:
+    """Events in a row that are not in the request for the same reason.
+
+    `texts` has the version of each, what it is and what it says; of many, the last ones alone.
+    """
+
+    first: int
+    last: int
+    is_own: bool
+    count: int
+    why: str
+    notes: tuple[Note, ...]
+    texts: tuple[tuple[int, str, str], ...]
+
+
+def reason_of(event: RecordedEvent, content: RequestContent) -> str:
+    """Return why a request has no part of an event, in words."""
+    return _ERASED if event.body is None else REASONS[content.reason(event)]
+
+
+def absent_events(
+    recorded: Mapping[Place, RecordedEvent], present: Container[Place], content: RequestContent
+) -> Iterator[AbsentEvents]:
+    """Yield the recorded events that a request has no part of, in order."""
+    notes = content.notes(recorded)
+    absent = (
+        (event, place[0], *_why(event, content, notes.get(place, ())))
+        for place, event in recorded.items()
+        if event.type in _SAYING and place not in present
+    )
+    for (conversation, why, said), group in groupby(absent, lambda each: each[1:]):
+        events = [event for event, *_ in group]
+        yield AbsentEvents(
+            first=events[0].version,
+            last=events[-1].version,
+            is_own=conversation == content.conversation,
+            count=len(events),
+            why=why,
+            notes=said,
+            texts=tuple((event.version, *line_of(event)) for event in events[-_MOST_LINES:]),
+        )
+
+
+def _why(
+    event: RecordedEvent, content: RequestContent, notes: tuple[Note, ...]
+) -> tuple[str, tuple[Note, ...]]:
+    """Return why an event is absent, and what the report says of it beside that."""
+    if any(note.rule == "linked" for note in notes):
+        return _LINKED, ()
+    return reason_of(event, content), notes
+
+
+def line_of(event: RecordedEvent) -> tuple[str, str]:
+    """Return what an event is, and what it says in a line."""
+    rows = list(Timeline(side_lines=True).rows(event))
+    text = " ".join("; ".join(row.text for row in rows).split())
+    shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
+    return (rows[0].kind if rows else event.type), shown

@@ -1,0 +1,125 @@
+"""Two requests beside each other, for showing: what is in both, in one alone, or otherwise, and why; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+from uuid import UUID
+
+from onrecord.adapters.page.requests.absent_events import REASONS, line_of
+from onrecord.adapters.page.requests.block_views import OriginView, origin_view
+from onrecord.projections.history.history import Note
+from onrecord.projections.history.responses import Place
+from onrecord.projections.matching.request_diff import EventChange, RequestContent, RequestDiff
+
+CHANGES: Final = 300
+"""The most changes that are shown, and the most events that are alike."""
+
+Change = Literal["added", "removed", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two requests: its version, its API, and whether it is made as it was sent."""
+
+    version: int
+    api: str
+    is_as_sent: bool
+    content: RequestContent
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one of two requests has something: why it has it not, and what its report says of it."""
+
+    why: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A change: to an event, to the instructions, or to a tool; `origin` is None where it is no event's."""
+
+    change: Change
+    kind: str
+    text: str
+    origin: OriginView | None = None
+    before: Form = Form()
+    after: Form = Form()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """What changed from one request to another.
+
+    `alike` are the events that both have in the same form. `more` counts the changes that are not
+    shown.
+    """
+
+    before: Side
+    after: Side
+    changes: tuple[ChangeView, ...]
+    more: int
+    alike: tuple[OriginView, ...]
+
+
+def comparison_view(diff: RequestDiff, before: Side, after: Side) -> ComparisonView:
+    """Return how two requests of a conversation differ, what holds for all of it first."""
+    places = {**before.content.blocks(), **after.content.blocks()}
+    notes = before.content.notes(places), after.content.notes(places)
+    conversation = after.content.conversation
+    events = (_event(each, notes, conversation) for each in diff.events[:CHANGES])
+    return ComparisonView(
+        before=before,
+        after=after,
+        changes=(*_settings(diff), *events),
+        more=max(0, len(diff.events) - CHANGES),
+        alike=tuple(origin_view(place, conversation) for place in _alike(diff, before, after)),
+    )
+
+
+def _alike(diff: RequestDiff, before: Side, after: Side) -> Iterator[Place]:
+    changed = {(each.event.conversation_id, each.event.version) for each in diff.events}
+    others = after.content.blocks()
+    for place in before.content.blocks():
+        if place in others and place not in changed:
+            yield place
+
+
+def _settings(diff: RequestDiff) -> Iterator[ChangeView]:
+    instructions, tools = diff.instructions, diff.tools
+    if instructions is not None and instructions.before:
+        yield ChangeView("removed", "instructions", instructions.before)
+    if instructions is not None and instructions.after:
+        yield ChangeView("added", "instructions", instructions.after)
+    if tools is None:
+        return
+    yield from (ChangeView("added", "tool", name) for name in tools.added)
+    yield from (ChangeView("removed", "tool", name) for name in tools.removed)
+    yield from (ChangeView("changed", "tool", name) for name in tools.changed)
+
+
+def _event(
+    change: EventChange,
+    notes: tuple[Mapping[Place, tuple[Note, ...]], Mapping[Place, tuple[Note, ...]]],
+    conversation: UUID,
+) -> ChangeView:
+    place = change.event.conversation_id, change.event.version
+    one, other = (each.get(place, ()) for each in notes)
+    kind, text = line_of(change.event)
+    why = REASONS[change.reason] if change.reason else ""
+    return ChangeView(
+        change=change.change,
+        kind=kind,
+        text=text,
+        origin=origin_view(place, conversation),
+        before=Form(
+            why=why if change.change == "added" else "",
+            notes=tuple(note for note in one if note not in other),
+        ),
+        after=Form(
+            why=why if change.change == "removed" else "",
+            notes=tuple(note for note in other if note not in one),
+        ),
+    )

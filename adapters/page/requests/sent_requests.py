@@ -1,0 +1,103 @@
+"""The requests of a conversation that were sent, as the page names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
+from onrecord.adapters.conversation.rendering import proof_of
+from onrecord.domain.events import RequestSent
+from onrecord.domain.request_template import Recipe
+from onrecord.projections.matching.template import Outcome
+
+MARKED: Final = 50
+"""So many requests, the last ones, are marked at the slider."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request of the main branch that was sent; without a recipe, the program made it itself."""
+
+    version: int
+    api: str
+    recipe: Recipe | None
+
+
+def requests_sent(
+    conversation: Conversation, until: int | None = None, count: int = MARKED
+) -> tuple[SentRequest, ...]:
+    """Return the last requests that were sent up to a version, so many at most, the last one first.
+
+    They are read by their type: no other event is.
+    """
+    stream = stream_of(conversation)
+    last = stream.head().version if until is None else until
+    recorded = stream.backend.pointed(stream.conversation_id, "request", last, count)
+    found = ((each.version, each.event()) for each in recorded)
+    return tuple(
+        SentRequest(version, event.api, event.recipe)
+        for version, event in found
+        if isinstance(event, RequestSent) and event.line is None
+    )
+
+
+SHOWN: Final = 200_000
+"""So many characters of a recorded request are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A request as it was sent, secrets cut: its bytes as text, their digest, and what is proved.
+
+    `cut` counts the characters of the text that are not shown.
+    """
+
+    version: int
+    api: str
+    model: str | None
+    size: int
+    sha256: str
+    text: str
+    cut: int
+    is_whole: bool
+    is_proven: bool
+    proofs: tuple[str, ...]
+
+
+def recorded_request(conversation: Conversation, version: int) -> RecordedRequest:
+    """Return the request that was sent at a version; InvalidInput where none was."""
+    outcome, body = proof_of(conversation, version)
+    event = outcome.sent.event
+    text = body.decode(errors="replace")
+    return RecordedRequest(
+        version=version,
+        api=event.api,
+        model=event.model,
+        size=event.template.size,
+        sha256=event.template.sha256,
+        text=text[:SHOWN],
+        cut=max(0, len(text) - SHOWN),
+        is_whole=outcome.is_whole,
+        is_proven=outcome.is_proven,
+        proofs=tuple(_proofs(outcome)),
+    )
+
+
+def _proofs(outcome: Outcome) -> Iterator[str]:
+    """Yield what a replay proves, in words."""
+    if not outcome.is_whole:
+        yield f"The record does not hold its exact bytes: {outcome.remark}."
+        return
+    yield "The record holds its exact bytes: they have the digest that was taken as it was sent."
+    if outcome.sent.event.template.cut:
+        yield "Secrets were cut before that."
+    if outcome.sent.event.recipe is None:
+        yield "The program made it itself, so it is not rendered again."
+    elif outcome.is_rendered and outcome.remark is None:
+        yield "Rendered again, it has the same bytes."
+    elif outcome.is_rendered is False:
+        yield f"Rendered again, it has other bytes: {outcome.remark}."
+    else:
+        yield f"Rendering it again proves nothing: {outcome.remark}."
