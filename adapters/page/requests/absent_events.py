@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
+from uuid import UUID
 
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.history import Note
@@ -24,7 +24,7 @@ REASONS: Final[Mapping[Reason, str]] = {
 """Why an event is not in a request, in words."""
 
 _ERASED: Final = "Erased."
-_LINKED: Final = "Recorded off the wire too: that event goes."
+_LINKED: Final = "Recorded off the wire too: what was recorded there goes."
 
 _LONGEST_LINE: Final = 200
 _MOST_LINES: Final = 50
@@ -42,9 +42,9 @@ _SAYING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class AbsentEvents:
-    """Events in a row that are not in the request for the same reason.
+    """Events that are not in the request for the same reason, from the first to the last of them.
 
-    `texts` has the version of each, what it is and what it says; of many, the last ones alone.
+    `rule` is that of the report that left them out; empty where it is none of the report's. `texts` has the version of each, what it is and what it says; of many, the last ones alone.
     """
 
     first: int
@@ -52,7 +52,7 @@ class AbsentEvents:
     is_own: bool
     count: int
     why: str
-    notes: tuple[Note, ...]
+    rule: str
     texts: tuple[tuple[int, str, str], ...]
 
 
@@ -64,33 +64,38 @@ def reason_of(event: RecordedEvent, content: RequestContent) -> str:
 def absent_events(
     recorded: Mapping[Place, RecordedEvent], present: Container[Place], content: RequestContent
 ) -> Iterator[AbsentEvents]:
-    """Yield the recorded events that a request has no part of, in order."""
+    """Yield the recorded events that a request has no part of, by their reasons."""
     notes = content.notes(recorded)
-    absent = (
-        (event, place[0], *_why(event, content, notes.get(place, ())))
-        for place, event in recorded.items()
-        if event.type in _SAYING and place not in present
-    )
-    for (conversation, why, said), group in groupby(absent, lambda each: each[1:]):
-        events = [event for event, *_ in group]
+    groups: dict[tuple[UUID, str, str], list[RecordedEvent]] = {}
+    for place, event in recorded.items():
+        if event.type in _SAYING and place not in present:
+            reason = _reason(event, content, notes.get(place, ()))
+            groups.setdefault((event.conversation_id, *reason), []).append(event)
+    for (conversation, why, rule), events in groups.items():
         yield AbsentEvents(
             first=events[0].version,
             last=events[-1].version,
             is_own=conversation == content.conversation,
             count=len(events),
             why=why,
-            notes=said,
+            rule=rule,
             texts=tuple((event.version, *line_of(event)) for event in events[-_MOST_LINES:]),
         )
 
 
-def _why(
+def _reason(
     event: RecordedEvent, content: RequestContent, notes: tuple[Note, ...]
-) -> tuple[str, tuple[Note, ...]]:
-    """Return why an event is absent, and what the report says of it beside that."""
+) -> tuple[str, str]:
+    """Return why an event is absent, and the rule where the report has one that says more."""
+    if event.body is None:
+        return _ERASED, ""
     if any(note.rule == "linked" for note in notes):
-        return _LINKED, ()
-    return reason_of(event, content), notes
+        return _LINKED, "linked"
+    reason = content.reason(event)
+    left_out = [note for note in notes if note.deed == "left out"]
+    if reason == "left out" and left_out:
+        return f"{left_out[0].why[:1].upper()}{left_out[0].why[1:]}.", left_out[0].rule
+    return REASONS[reason], ""
 
 
 def line_of(event: RecordedEvent) -> tuple[str, str]:

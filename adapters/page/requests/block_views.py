@@ -75,15 +75,23 @@ class BlockStretch:
         return self.first > 1
 
 
-def block_stretch(request: Request, content: RequestContent, upto: int | None) -> BlockStretch:
-    """Return the blocks of a request up to a number, at most 200; without a number, the last ones."""
+def block_stretch(
+    request: Request,
+    content: RequestContent,
+    notes: Mapping[Place, tuple[Note, ...]],
+    upto: int | None,
+) -> BlockStretch:
+    """Return the blocks of a request up to a number, at most 200; without a number, the last ones.
+
+    `notes` are what the report says of the events that go.
+    """
     sent = request.body[known_api(request.api).messages]
     pieces = list(message_pieces(sent))
     last = len(pieces) if upto is None else min(upto, len(pieces))
     first = max(0, last - BLOCKS)
     found = origins(pieces, content.history, first, last)
     return BlockStretch(
-        messages=tuple(_messages(found, content)),
+        messages=tuple(_messages(found, content.conversation, notes)),
         first=first + 1,
         last=last,
         count=len(pieces),
@@ -91,11 +99,12 @@ def block_stretch(request: Request, content: RequestContent, upto: int | None) -
     )
 
 
-def _messages(found: Iterable[Origin], content: RequestContent) -> Iterator[MessageView]:
-    notes = content.notes(content.blocks())
+def _messages(
+    found: Iterable[Origin], conversation: UUID, notes: Mapping[Place, tuple[Note, ...]]
+) -> Iterator[MessageView]:
     for _, group in groupby(found, lambda origin: origin.piece.message):
         of_message = list(group)
-        shown = (_piece(origin, content.conversation, notes) for origin in of_message)
+        shown = (_piece(origin, conversation, notes) for origin in of_message)
         yield MessageView(of_message[0].piece.role, tuple(shown))
 
 

@@ -137,7 +137,7 @@ def request_view(
         system_origin=_declared(read.setters.instructions, content),
         tools=tuple(_tools(body.get("tools") or body.get("toolConfig", {}).get("tools") or ())),
         tools_origin=_declared(read.setters.tools, content),
-        blocks=block_stretch(request, content, upto),
+        blocks=block_stretch(request, content, content.notes(present), upto),
         notes=tuple(notes[-NOTES:]),
         more_notes=max(0, len(notes) - NOTES),
         documents=tuple(documents[-NOTES:]),
