@@ -60,7 +60,7 @@ class PageWindow(WindowQuery):
     def named(self) -> dict[str, int | str]:
         """Return what an address names of the window."""
         if self.exchanges is not None:
-            return {"exchanges": self.exchanges}
+            return {"exchanges": self.exchanges, "step": self.step, "pinned": self.pinned}
         if self.messages is None:
             return {}
         strategy = {} if self.strategy == _STRATEGY else {"strategy": self.strategy}
@@ -107,7 +107,6 @@ class _Shown:
     refusal: str | None
     sent_now: SentRequest | None
     sent_before: SentRequest | None
-    sent: tuple[SentRequest, ...]
 
 
 async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
@@ -116,10 +115,12 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     asked = call.query
     at = min(asked.at or head.version, head.version)
     page = await call.steps.run(partial(_page, _plain(call), asked, at))
+    sent = await call.steps.run(partial(requests_sent, _plain(call)))
     return await shown(
         call,
         "requests.html",
         **_values(call, page),
+        sent=sent,
         version=head.version,
         asked_at=asked.at or at,
         windows=_choices(WINDOWS, asked.exchanges),
@@ -209,19 +210,16 @@ def _page(conversation: Conversation, asked: RequestPageQuery, at: int) -> _Show
     try:
         return _seen(conversation, asked, at, api)
     except (NothingToSend, UnsupportedDocument) as exc:
-        return _Shown(api, at, None, str(exc), None, None, requests_sent(conversation))
+        return _Shown(api, at, None, str(exc), None, None)
 
 
 def _seen(conversation: Conversation, asked: RequestQuery, at: int, api: str) -> _Shown:
     wish = Wish(api, at, asked.window(), asked.upto, asked.whole)
     view = read_request(conversation, wish)
-    now, before = None, None
-    for each in requests_sent(conversation, at, 2):
-        if each.version == at:
-            now = each
-        elif before is None:
-            before = each
-    return _Shown(api, at, view, None, now, before, requests_sent(conversation))
+    sent = requests_sent(conversation, at, 2)
+    now = next((each for each in sent if each.version == at), None)
+    before = next((each for each in sent if each.version < at), None)
+    return _Shown(api, at, view, None, now, before)
 
 
 _REQUESTS: Final = "/c/{key}/requests"

@@ -14,9 +14,17 @@ from onrecord.adapters.page.requests.block_views import OriginView, PieceView
 from onrecord.adapters.page.requests.compared_requests import read_comparison
 from onrecord.adapters.page.requests.request_reading import Wish, read_request
 from onrecord.adapters.page.requests.request_view import RequestView
+from onrecord.adapters.page.requests.sent_requests import recorded_request, requests_sent
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
-from onrecord.domain.events import Event, ServerToolCallRecorded, ServerToolResultRecorded
+from onrecord.domain.events import (
+    Event,
+    RequestSent,
+    ServerToolCallRecorded,
+    ServerToolResultRecorded,
+)
+from onrecord.projections.apis.request import recipe_of
+from onrecord.projections.matching.template import split
 from tests.adapters.service.served import Served, served
 from tests.factories import native_answer, tool_call, tool_result
 
@@ -224,6 +232,26 @@ def test_a_request_is_compared_with_one_for_another_api(chat: Conversation) -> N
     assert 2 in {each.version for each in view.alike}
     same = read_comparison(chat, after, after, is_as_sent=False)
     assert same.changes == ()
+
+
+def test_a_request_is_shown_as_it_was_sent_and_compared_as_such(chat: Conversation) -> None:
+    made = chat.request(ANTHROPIC, window=Window(exchanges=1, step=1))
+    recipe = recipe_of(made.options, chat.head().version)
+    for body in (jsontext.write(dict(made.body)), b'{"messages":[]}'):
+        template, _ = split(body)
+        sent = RequestSent(api=ANTHROPIC, endpoint="/", template=template, recipe=recipe)
+        chat.log.append(sent)
+    version = chat.head().version
+    shown = recorded_request(chat, version - 1)
+    assert shown.text.encode() == jsontext.write(dict(made.body))
+    assert (shown.is_proven, shown.proofs[-1]) == (True, "Rendered again, it has the same bytes.")
+    other = recorded_request(chat, version)
+    assert (other.is_whole, other.is_proven) == (True, False)
+    assert [each.version for each in requests_sent(chat, version)] == [version, version - 1]
+    view = read_comparison(chat, Wish("gemini", at=version), Wish("gemini"), is_as_sent=True)
+    assert (view.before.api, view.before.is_as_sent) == (ANTHROPIC, True)
+    outside = {each.origin.version for each in view.changes if each.origin and each.before.why}
+    assert 2 in outside, "the window that it was sent with is kept"
 
 
 @pytest.fixture(scope="module")
