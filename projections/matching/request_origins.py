@@ -140,7 +140,7 @@ class _Search:
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
-        self._kinds = [_kind(block) for block in blocks]
+        self._kinds: list[PieceKind] = [_kind(block) for block in blocks]
         self._longest: dict[int, str] = {}
         self._by_token: dict[str, list[int]] = defaultdict(list)
         for number, block in enumerate(blocks):

@@ -108,18 +108,25 @@ def _event(
     place = change.event.conversation_id, change.event.version
     one, other = (each.get(place, ()) for each in notes)
     kind, text = line_of(change.event)
-    why = REASONS[change.reason] if change.reason else ""
     return ChangeView(
         change=change.change,
         kind=kind,
         text=text,
         origin=origin_view(place, conversation),
-        before=Form(
-            why=why if change.change == "added" else "",
-            notes=tuple(note for note in one if note not in other),
-        ),
-        after=Form(
-            why=why if change.change == "removed" else "",
-            notes=tuple(note for note in other if note not in one),
-        ),
+        before=_form(one, other, change, "added"),
+        after=_form(other, one, change, "removed"),
     )
+
+
+def _form(
+    own: tuple[Note, ...], others: tuple[Note, ...], change: EventChange, absent: Change
+) -> Form:
+    """Return how one request has an event; `absent` is the change that says that it has it not."""
+    notes = tuple(note for note in own if note not in others)
+    if change.change == absent and change.reason is not None:
+        is_said = any(note.deed == "left out" for note in notes)
+        return Form("" if is_said else REASONS[change.reason], notes)
+    return Form("" if own or change.change != "changed" else _AS_RECORDED, notes)
+
+
+_AS_RECORDED: Final = "Goes as it was recorded."

@@ -25,6 +25,7 @@ from onrecord.domain.events import (
 )
 from onrecord.projections.apis.request import recipe_of
 from onrecord.projections.matching.template import split
+from tests.adapters.frameworks.recorded_runs import FIRST, RUNS
 from tests.adapters.service.served import Served, served
 from tests.factories import native_answer, tool_call, tool_result
 
@@ -221,6 +222,15 @@ def test_a_request_names_the_events_that_set_its_instructions_and_tools(
     assert view.tools_origin is None
     made = chat.request(ANTHROPIC)
     assert view.size == len(jsontext.write(dict(made.body))), "as `onrecord request` writes it"
+
+
+def test_items_that_were_recorded_off_the_wire_too_are_said_to_be(store: Store) -> None:
+    with RUNS["Agents"](store) as run:
+        run.session.record(run.prompt(FIRST))
+        run.session.record(run.ask())
+        (linked,) = seen(run.conversation, "openai-chat").absent
+    assert linked.rule == "linked"
+    assert linked.why.startswith("Recorded off the wire too")
 
 
 def test_a_request_is_compared_with_one_for_another_api(chat: Conversation) -> None:
