@@ -24,7 +24,7 @@ LONG: Final = 1_000
 LOOKED_THROUGH: Final = 500
 """So many events before and after a version are looked through for what is not in the request."""
 
-_END: Final = Window(exchanges=50, step=1)
+END: Final = Window(exchanges=50, step=1)
 """The end of a long conversation: what is rendered of it."""
 
 
@@ -46,7 +46,7 @@ def read_request(conversation: Conversation, wish: Wish) -> RequestView:
     version = version_asked(head, wish.at)
     is_long = length_of(stream.lineages().whole(version)) > LONG
     bounds_window = is_long and not wish.is_whole and wish.window is None
-    window = _END if bounds_window else wish.window
+    window = END if bounds_window else wish.window
     made, content = request_content(conversation, version, wish.api, window)
     is_end = bounds_window and content.history.left_out > 0
     if is_end:

@@ -70,8 +70,8 @@ class Read:
     """What was read for a request.
 
     `recorded` are the events that were looked through for what is absent, `documents` those of the
-    conversation, later ones too. `looked_after` is how many events before them were not looked
-    through. `is_end` says that only the end of the request was rendered.
+    conversation, later ones too. `not_looked_through` counts the events before them. `is_end` says
+    that only the end of the request was rendered.
     """
 
     recorded: Iterable[RecordedEvent] = ()

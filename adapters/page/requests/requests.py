@@ -14,7 +14,7 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.page.answers import shown
 from onrecord.adapters.page.requests.compared_requests import read_comparison
-from onrecord.adapters.page.requests.request_reading import Wish, read_request
+from onrecord.adapters.page.requests.request_reading import END, Wish, read_request
 from onrecord.adapters.page.requests.request_view import RequestView
 from onrecord.adapters.page.requests.sent_requests import (
     SentRequest,
@@ -190,6 +190,7 @@ def _values(call: Call[Any, Any], page: _Shown) -> dict[str, Any]:
         "also": _joined({**asked.named(), **whole}),
         "is_whole": asked.whole,
         "window": asked,
+        "end": END.exchanges,
         "apis": tuple(dict.fromkeys((*APIS, page.api))),
     }
 

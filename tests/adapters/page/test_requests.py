@@ -183,7 +183,7 @@ def test_the_end_of_a_long_request_is_shown_as_all_of_it_has_it(
         chat.log.append(tool_result(f"bad id {number}!", f"Parcel {number} is in Ghent."))
     whole = seen(chat, api)
     monkeypatch.setattr(request_reading, "LONG", 10)
-    monkeypatch.setattr(request_reading, "_END", Window(exchanges=2, step=1))
+    monkeypatch.setattr(request_reading, "END", Window(exchanges=2, step=1))
     end = seen(chat, api)
     assert (whole.is_end, end.is_end) == (False, True)
     found, expected = pieces_of(end), pieces_of(whole)
