@@ -16,7 +16,8 @@ from onrecord.adapters.page.conversation import (
     word_search,
 )
 from onrecord.adapters.page.lists import audit, conversations, operations, usage
-from onrecord.adapters.page.proof.proof import Proofs
+from onrecord.adapters.page.proof import log_verification, proof
+from onrecord.adapters.page.proof.verification import Verifications
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.share import share
 from onrecord.adapters.page.visitors import issuer_sign_in, sign_in
@@ -47,9 +48,11 @@ def page_routes(
     visitors: Visitors, issuer: IssuerSignIn | None = None
 ) -> tuple[Route[Any, Any], ...]:
     """Return all routes of the page, for these visitors, who may sign in by keys or by an issuer."""
+    verifications = Verifications()
+    verifying = (*proof.routes_of(verifications), *log_verification.routes_of(verifications))
     guarded = (
         replace(route, access=visitors.access, problem=problem_or_sign_in)
-        for route in (*PAGE_ROUTES, *Proofs().routes())
+        for route in (*PAGE_ROUTES, *verifying)
     )
     if issuer is None:
         return (*guarded, *sign_in.routes_of(visitors))

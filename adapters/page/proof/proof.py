@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 from starlette.responses import Response
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import shown
 from onrecord.adapters.page.forms import form_of
-from onrecord.adapters.page.proof.comparison import SealComparison, compared
+from onrecord.adapters.page.proof.comparison import compared
 from onrecord.adapters.page.proof.seals import (
     ConversationSeals,
     Wanted,
@@ -22,25 +22,21 @@ from onrecord.adapters.page.proof.seals import (
     shard_of,
     shard_seals,
 )
+from onrecord.adapters.page.proof.verification import (
+    ShownVerification,
+    Verifications,
+    shown_verification,
+)
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
-from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.output import Named, found_by
 from onrecord.adapters.terminal.timeline_listing import changes_at
-from onrecord.adapters.terminal.verified_listing import summary
-from onrecord.adapters.upkeep.verified import Verified
-from onrecord.domain.errors import ConversationNotFound
-from onrecord.projections.verification.verification import Fault
-
-_MOST_AT_ONCE: Final = 2
-"""How many verifications run at once; of one tenant, half of them."""
-
-_MOST_FAULTS: Final = 100
+from onrecord.domain.errors import ConversationNotFound, CorruptRecord
 
 
 class ProofQuery(Model):
@@ -67,28 +63,6 @@ class ChosenSeal:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVerification:
-    """What a verification came to, as the page shows it.
-
-    `at` is when it was made, in microseconds since 1970-01-01 UTC. `comparison` is with the checkpoint that
-    was chosen, if one was. `more_faults` is how many are not among `faults`.
-    """
-
-    at: int
-    summary: str
-    verified: Verified
-    comparison: SealComparison | None
-    faults: tuple[Fault, ...]
-    more_faults: int
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all that was to be checked was checked, and holds."""
-        unread = self.comparison is not None and self.comparison.unread is not None
-        return not (self.faults or unread)
-
-
-@dataclass(frozen=True, slots=True)
 class ShownProof:
     """The proof of a conversation: its seals, and which of its events are redacted."""
 
@@ -97,43 +71,32 @@ class ShownProof:
     redacted: tuple[int, ...]
 
 
-class Proofs:
-    """The answers about proofs; few verifications run at once, for each reads a conversation whole."""
-
-    def __init__(self) -> None:
-        """Have none under way."""
-        self._under_way = Quota(_MOST_AT_ONCE)
-
-    def routes(self) -> tuple[Route[Any, Any], ...]:
-        """Return the routes of these answers."""
-        path = "/c/{key}/proof"
-        verifying = posted("read", path, "pageVerification", "Verify it.", self.verification)
-        return (
-            paged(path, "pageProof", "Show what is sealed of a conversation.", proof, ProofQuery),
-            replace(verifying, is_long=True),
-        )
-
-    async def verification(self, call: Call[Empty, Empty]) -> Response:
-        """Return the page with what a verification came to."""
-        seal = seal_in(await form_of(call))
-        store, name = store_of(call.store), call.path["key"]
-        self._under_way.enter(call.tenant)
-        try:
-            done = await call.steps.run_long(partial(_verification, store, name, seal))
-            page = await call.steps.run_long(partial(_proof, store, name, Wanted()))
-        finally:
-            self._under_way.leave(call.tenant)
-        response = await shown(call, "proof.html", **_values(page, ProofQuery(), done))
-        response.headers["cache-control"] = "no-store"
-        return response
-
-
 async def proof(call: Call[ProofQuery, Empty]) -> Response:
     """Return the page of a conversation's proof."""
     store, query = store_of(call.store), call.query
     wanted = Wanted(query.before, query.day)
     page = await call.steps.run_long(partial(_proof, store, call.path["key"], wanted))
     return await shown(call, "proof.html", **_values(page, query, None))
+
+
+async def verification(call: Call[Empty, Empty], verifications: Verifications) -> Response:
+    """Return the page of a conversation's proof with what a verification came to."""
+    seal = seal_in(await form_of(call))
+    store, name = store_of(call.store), call.path["key"]
+    done = await verifications.run(call, partial(_verification, store, name, seal))
+    page = await call.steps.run_long(partial(_proof, store, name, Wanted()))
+    response = await shown(call, "proof.html", **_values(page, ProofQuery(), done))
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+def routes_of(verifications: Verifications) -> tuple[Route[Any, Any], ...]:
+    """Return the routes of the proof of a conversation."""
+    path, verify = "/c/{key}/proof", partial(verification, verifications=verifications)
+    return (
+        paged(path, "pageProof", "Show what is sealed of a conversation.", proof, ProofQuery),
+        replace(posted("read", path, "pageVerification", "Verify it.", verify), is_long=True),
+    )
 
 
 def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
@@ -145,21 +108,6 @@ def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
     if not (_is_count(place) and _is_count(size)):
         raise Problem(INVALID, "choose one of the checkpoints that are listed")
     return ChosenSeal(int(place), int(size))
-
-
-def shown_verification(
-    verified: Verified, comparison: SealComparison | None, at: int
-) -> ShownVerification:
-    """Return what the page shows of a verification, and of the comparison with a checkpoint."""
-    found = dict.fromkeys((*verified.faults, *(comparison.faults if comparison else ())))
-    return ShownVerification(
-        at=at,
-        summary=summary(verified),
-        verified=verified,
-        comparison=comparison,
-        faults=tuple(found)[:_MOST_FAULTS],
-        more_faults=max(0, len(found) - _MOST_FAULTS),
-    )
 
 
 def _values(
@@ -177,9 +125,17 @@ def _values(
 def _proof(store: Store, name: str, wanted: Wanted) -> ShownProof:
     which = _named(store, name)
     seals = seals_of_conversation(store, which, settings().seals, wanted)
+    return ShownProof(which, seals, _redacted(store, which))
+
+
+def _redacted(store: Store, which: Named) -> tuple[int, ...]:
+    """Return the versions of the events that are redacted; none where the record cannot be read."""
     version = which.head.version
-    redacted = changes_at(backend_of(store), which.conversation_id, version).redacted
-    return ShownProof(which, seals, tuple(at for at in range(1, version + 1) if at in redacted))
+    try:
+        redacted = changes_at(backend_of(store), which.conversation_id, version).redacted
+    except CorruptRecord:
+        return ()  # To verify it tells what is wrong.
+    return tuple(at for at in range(1, version + 1) if at in redacted)
 
 
 def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVerification:
@@ -191,7 +147,7 @@ def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVeri
         if seal.place >= len(kept):
             raise Problem(INVALID, "choose one of the checkpoints that are listed")
         comparison = compared(backend, which.conversation_id, kept[seal.place], seal.size)
-    return shown_verification(verified, comparison, backend.clock())
+    return shown_verification(verified, backend.clock(), comparison)
 
 
 def _named(store: Store, name: str) -> Named:

@@ -9,6 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.metrics import MEDIA_TYPE, exposition
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Key
@@ -142,9 +143,14 @@ async def verify_conversation(call: Call[Empty, Empty]) -> Response:
 
 async def verify_log(call: Call[Empty, Empty]) -> Response:
     """Check the whole log, which is that of all tenants."""
-    if call.access.caller_id is not None and not call.access.all_tenants:
-        raise Problem(FORBIDDEN, "the log is that of all tenants: this needs a key for all of them")
+    must_serve_all_tenants(call.access)
     return answered(_verification(await call.store.verify()))
+
+
+def must_serve_all_tenants(access: Access) -> None:
+    """Raise Problem for whoever may not see what is of all tenants."""
+    if access.caller_id is not None and not access.all_tenants:
+        raise Problem(FORBIDDEN, "the log is that of all tenants: this needs a key for all of them")
 
 
 async def erase(call: Call[Empty, NewErasure]) -> Response:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
+from uuid import UUID
 
 import pytest
 import urllib3
@@ -15,9 +16,13 @@ import urllib3
 import onrecord
 from onrecord.adapters.page.proof import proof
 from onrecord.adapters.seals.key_files import make_key_file
+from onrecord.adapters.service.access import Access
+from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.service.routes.upkeep import must_serve_all_tenants
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.page.test_visitors import FORM, OWN
+from tests.adapters.service.keys import TENANT, Keys
 from tests.adapters.service.served import Served, served
 from tests.tampering import forging
 from tests.tampering.sqlite_rows import SqliteRows
@@ -91,14 +96,15 @@ def test_what_nobody_touched_is_proved_to_be_what_was_sealed(page: Served) -> No
     assert re.search(r"Root 0:8:[0-9a-f]{64}", text)
 
 
-def test_a_tampered_event_is_named_and_linked(sealed: Sealed) -> None:
+@pytest.mark.parametrize(("column", "value"), [("leaf", bytes(32)), ("body", b"{")])
+def test_a_tampered_event_is_named_and_linked(sealed: Sealed, column: str, value: bytes) -> None:
     rows = SqliteRows(sealed.file)
-    rows.change("event", forging.events(rows)[4], "leaf", bytes(32))
+    rows.change("event", forging.events(rows)[4], column, value)
     rows.close()
     with served(sealed.url) as page:
-        answer = verified(page)
+        answer = verified(page, "0:8")
     assert "not all of it holds" in words(answer)
-    assert b'<a href="/c/support%2F4711?at=3#v3">version 3</a>' in answer.data
+    assert re.search(rb'<a href="/c/[0-9a-f-]{36}\?at=3#v3">version 3</a>', answer.data)
 
 
 def test_an_event_that_was_reworded_with_its_hashes_is_named_by_a_seal_alone(
@@ -137,6 +143,31 @@ def test_what_was_taken_away_is_told(sealed: Sealed) -> None:
     assert "5 of them erased" in text
     assert "What was said here was erased." in text
     assert "All of it holds" in text
+
+
+def test_the_whole_log_is_verified_with_its_seals(sealed: Sealed) -> None:
+    with served(sealed.url) as page:
+        text = words(page.ask("POST", "/operations/verification", headers=OWN))
+    assert "All of it holds" in text
+    assert f"Shard 0 is sealed to 10 at {sealed.seals}" in text
+    rows = SqliteRows(sealed.file)
+    forging.forge(rows, forging.events(rows)[:9])
+    forging.unmark(rows)
+    rows.close()
+    with served(sealed.url) as page:
+        text = words(page.ask("POST", "/operations/verification", headers=OWN))
+    assert "not all of it holds" in text
+    assert "position 10 is the first that is missing" in text
+
+
+def test_only_who_operates_for_all_tenants_has_the_whole_log_verified() -> None:
+    with served(keyring=Keys()) as page:
+        for key, status in (("reader", 403), ("writer", 403), ("operator", 200)):
+            answer = page.ask("POST", "/operations/verification", key=key, headers=OWN)
+            assert answer.status == status
+        of_one_tenant = Access(TENANT, "operate", "one", UUID(int=9))
+        with pytest.raises(Problem, match="forbidden"):
+            must_serve_all_tenants(of_one_tenant)
 
 
 def test_a_wrong_choice_is_told(page: Served) -> None:
