@@ -69,3 +69,13 @@ async def content(client: mcp.Client, uri: str) -> Any:
     (found,) = (await client.read_resource(uri)).contents
     assert isinstance(found, TextResourceContents)
     return json.loads(found.text)
+
+
+async def subscribe(client: mcp.Client | mcp.ClientSession, uri: str) -> None:
+    """Subscribe as agents do up to revision 2025-11-25."""
+    await client.subscribe_resource(uri)  # pyright: ignore[reportDeprecated]
+
+
+async def unsubscribe(client: mcp.Client, uri: str) -> None:
+    """Take a subscription back, as agents do up to revision 2025-11-25."""
+    await client.unsubscribe_resource(uri)  # pyright: ignore[reportDeprecated]

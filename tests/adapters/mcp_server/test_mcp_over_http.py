@@ -233,7 +233,12 @@ async def test_an_answer_that_takes_too_long_is_given_up(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goes_on = threading.Event()
-    monkeypatch.setattr(Scope, "conversations", lambda _: goes_on.wait(PATIENCE) and {})
+
+    def waiting(scope: Scope) -> dict[str, UUID]:
+        assert goes_on.wait(PATIENCE)
+        return {}
+
+    monkeypatch.setattr(Scope, "conversations", waiting)
     with served(url, limits=Limits(answer_seconds=0.05)) as service:
         assert asked_of(service, {**CALL, "method": "resources/list"}).status == 503
         goes_on.set()

@@ -21,7 +21,7 @@ from mcp.types import ResourceUpdatedNotification
 import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader, record_of_command
-from tests.adapters.mcp_server.agents import asked, content, pages, refused
+from tests.adapters.mcp_server.agents import asked, content, pages, refused, subscribe
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -353,7 +353,7 @@ async def test_a_program_reads_over_standard_input_and_output(
     ):
         await session.initialize()
         turns = await asked(session, "read_turns", limit=1)
-        await session.subscribe_resource(URI)
+        await subscribe(session, URI)
         store.get(OWN).user("More")
         assert await asyncio.wait_for(updated.get(), PATIENCE) == URI
     assert turns["key"] == OWN

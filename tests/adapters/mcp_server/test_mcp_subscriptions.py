@@ -20,7 +20,7 @@ from onrecord.adapters.mcp_server import watched
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader, record_of_command
 from onrecord.adapters.mcp_server.watched import Watched, moves_of
-from tests.adapters.mcp_server.agents import asked
+from tests.adapters.mcp_server.agents import asked, subscribe, unsubscribe
 from tests.patience import PATIENCE
 
 pytestmark = [
@@ -78,8 +78,8 @@ async def test_each_growth_is_told_until_the_agent_unsubscribes(
     store: onrecord.Store, url: str
 ) -> None:
     async with session(store) as (client, updated):
-        await client.subscribe_resource(OWN_URI)
-        await client.subscribe_resource(ORIGIN_URI)
+        await subscribe(client, OWN_URI)
+        await subscribe(client, ORIGIN_URI)
         store.get(OWN).user("More")
         assert await heard(updated) == OWN_URI
         turns = await asked(client, "read_turns")
@@ -87,7 +87,7 @@ async def test_each_growth_is_told_until_the_agent_unsubscribes(
         with onrecord.connect(url) as another:  # It wakes up nobody here.
             another.get(OWN).user("Still more")
         assert await heard(updated) == OWN_URI
-        await client.unsubscribe_resource(OWN_URI)
+        await unsubscribe(client, OWN_URI)
         store.get(OTHER).user("Of no concern")
         store.get(OWN).user("Nobody is told")
         store.get(ORIGIN).user("Somebody is told")
@@ -97,7 +97,7 @@ async def test_each_growth_is_told_until_the_agent_unsubscribes(
 
 async def test_what_is_redacted_or_forgotten_is_told_too(store: onrecord.Store) -> None:
     async with session(store) as (client, updated):
-        await client.subscribe_resource(ORIGIN_URI)
+        await subscribe(client, ORIGIN_URI)
         store.get(ORIGIN).redact(store.get(ORIGIN).head().version)
         assert await heard(updated) == ORIGIN_URI
         store.forget(ORIGIN, reason="asked for", actor="ana")
@@ -110,15 +110,15 @@ async def test_only_conversations_that_are_shown_are_watched(
     store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched, "MOST", 1)
-    refusals = []
+    refusals: list[str] = []
     async with session(store) as (client, _):
         for uri in (OTHER_URI, OTHER_URI + "x", OWN_URI + "/events/1", "a:b"):
             with pytest.raises(mcp.MCPError) as refusal:
-                await client.subscribe_resource(uri)
+                await subscribe(client, uri)
             refusals.append(str(refusal.value))
-        await client.subscribe_resource(OWN_URI)
+        await subscribe(client, OWN_URI)
         with pytest.raises(mcp.MCPError, match="at most 1 "):
-            await client.subscribe_resource(ORIGIN_URI)
+            await subscribe(client, ORIGIN_URI)
     assert refusals[0] == refusals[1]
     assert "only a conversation grows" in refusals[2]
 
@@ -126,7 +126,7 @@ async def test_only_conversations_that_are_shown_are_watched(
 async def test_a_subscription_ends_with_its_session(store: onrecord.Store) -> None:
     before = asyncio.all_tasks()
     async with session(store) as (client, _):
-        await client.subscribe_resource(OWN_URI)
+        await subscribe(client, OWN_URI)
     assert asyncio.all_tasks() <= before
 
 
