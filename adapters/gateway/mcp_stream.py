@@ -15,7 +15,6 @@ from starlette.types import Receive, Scope, Send
 from onrecord.adapters.mcp_server.watched import Moves
 from onrecord.adapters.service.hub import Channel
 from onrecord.adapters.service.route import Call
-from onrecord.adapters.service.tails import Tails
 
 Streams = Callable[[Moves, Request, bytes, Send], Awaitable[None]]
 """Sends the answer to a message piece by piece."""
@@ -25,18 +24,17 @@ Streams = Callable[[Moves, Request, bytes, Send], Awaitable[None]]
 class _TenantMoves:
     """The moves of one tenant's conversations, until its key counts no more, or the server ends."""
 
-    tails: Tails
+    call: Call[Any, Any]
     channel: Channel
-    request: Request
 
     def seen(self) -> object:
         return self.channel.moved
 
     async def wait(self, seen: object) -> bool:
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.tails.seconds):
+            async with asyncio.timeout(self.call.tails.seconds):
                 await cast("asyncio.Event", seen).wait()
-        return not self.tails.hub.is_over and await self.tails.is_allowed(self.request, "read")
+        return not self.call.tails.hub.is_over and await self.call.is_allowed("read")
 
 
 class McpStream(Response):
@@ -48,7 +46,7 @@ class McpStream(Response):
         self._call = call
         self._streams = streams
         self._message = body
-        call.tails.open_tails.enter(call.access.key_id)
+        call.tails.open_tails.enter(call.access.caller_id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what there is to tell until the agent goes, its key counts no more, or the server ends."""
@@ -56,7 +54,7 @@ class McpStream(Response):
         call = self._call
         try:
             with call.tails.hub.channel(call.tenant) as channel:
-                moves = _TenantMoves(call.tails, channel, call.request)
+                moves = _TenantMoves(call, channel)
                 await self._streams(moves, call.request, self._message, send)
         finally:
-            call.tails.open_tails.leave(call.access.key_id)
+            call.tails.open_tails.leave(call.access.caller_id)

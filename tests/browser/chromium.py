@@ -30,5 +30,7 @@ def chromium() -> str | None:
 
 def _runs(program: str) -> bool:
     """Whether a program runs: Ubuntu's package of that name only asks for another one."""
-    asked = subprocess.run((program, "--version"), capture_output=True, timeout=PATIENCE)
+    asked = subprocess.run(
+        (program, "--version"), capture_output=True, check=False, timeout=PATIENCE
+    )
     return asked.returncode == 0
