@@ -17,7 +17,7 @@ from onrecord.adapters.seals.trust import TrustedKeys, trusted_keys
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.output import Named
-from onrecord.domain.errors import CorruptRecord, StorageUnavailable
+from onrecord.domain.errors import CorruptRecord, InvalidInput, NotInstalled, StorageUnavailable
 from onrecord.domain.header import microseconds_of
 from onrecord.domain.log import Backend
 from onrecord.domain.seals.checkpoint import log_id_of
@@ -107,7 +107,8 @@ def shard_seals(
 ) -> tuple[TrustedKeys, list[ShardSeals]]:
     """Return whose signatures are believed, and what each place keeps of a shard.
 
-    InvalidInput for an URL of no place, and for a text or a file that holds no key.
+    InvalidInput for an URL of no place, and for a text or a file that holds no key; NotInstalled where a
+    library is missing that reaches a place.
     """
     log_id, trusted = log_id_of(backend_of(store).digest), trusted_keys(settings)
     urls = dict.fromkeys(settings.places) if trusted.keys else ()
@@ -123,9 +124,13 @@ def shard_of(store: Store, which: Named) -> int:
 def seals_of_conversation(
     store: Store, which: Named, settings: SealSettings, wanted: Wanted
 ) -> ConversationSeals:
-    """Return what is sealed of a conversation, and where; InvalidInput as `shard_seals`."""
+    """Return what is sealed of a conversation, and where; settings that are wrong are told as a place."""
     shard = shard_of(store, which)
-    trusted, kept = shard_seals(store, settings, shard)
+    try:
+        trusted, kept = shard_seals(store, settings, shard)
+    except (InvalidInput, NotInstalled) as error:
+        wrong = SealsAtPlace("the places in ONRECORD_SEALS", problem=str(error))
+        return ConversationSeals(shard, (wrong,), (), is_pinned=False)
     positions = EventPositions(backend_of(store), which)
     places = tuple(_at_place(seals, positions, wanted) for seals in kept)
     return ConversationSeals(shard, places, tuple(map(str, trusted.keys)), trusted.is_pinned)

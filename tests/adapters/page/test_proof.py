@@ -132,6 +132,17 @@ def test_a_place_that_cannot_be_read_is_no_proof(sealed: Sealed, page: Served) -
     assert "No fault, but the seals could not be checked" in text
 
 
+def test_settings_that_are_wrong_are_told_and_the_rest_is_verified(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONRECORD_SEAL_VKEY", "no key")
+    assert "Seals at the places in ONRECORD_SEALS" in words(page.ask("GET", PATH))
+    assert "All of it holds" in words(verified(page))
+    assert verified(page, "0:8").status == 422
+    monkeypatch.delenv("ONRECORD_SEAL_VKEY")
+    assert "No seal is known here." in words(page.ask("GET", PATH))
+
+
 def test_what_was_taken_away_is_told(sealed: Sealed) -> None:
     with onrecord.connect(sealed.url) as store:
         store.conversation(forging.FIRST).redact(2)
