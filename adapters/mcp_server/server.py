@@ -6,7 +6,7 @@ import logging
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, TypeVar
 
 from mcp.server.context import ServerRequestContext
@@ -115,7 +115,7 @@ class Reader:
 
     async def list_tools(self, _context: object, _params: object) -> ListToolsResult:
         """Return the tools."""
-        return ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
+        return ListToolsResult(tools=list(_listed()))
 
     async def call_tool(self, _context: object, params: CallToolRequestParams) -> CallToolResult:
         """Return what a tool gives; an error of the tool says what is wrong with the call."""
@@ -199,13 +199,18 @@ def record_of_command(store: Store, actor: str | None, read: Read) -> None:
     )
 
 
-def _listed(tool: ReadingTool[Any]) -> Tool:
-    return Tool(
-        name=tool.name,
-        description=tool.description,
-        input_schema=tool.arguments.model_json_schema(),
-        output_schema=tool.answer.model_json_schema(mode="serialization"),
-        annotations=_READS,
+@cache
+def _listed() -> tuple[Tool, ...]:
+    """Return the tools with their schemas, made once: the SDK asks for them at each call over HTTP."""
+    return tuple(
+        Tool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.arguments.model_json_schema(),
+            output_schema=tool.answer.model_json_schema(mode="serialization"),
+            annotations=_READS,
+        )
+        for tool in TOOLS
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from itertools import islice
 from typing import Any
 
 import anyio
@@ -26,7 +27,7 @@ from mcp.types import (
 )
 
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.watched import Moves, Watched, moves_of
+from onrecord.adapters.mcp_server.watched import MOST, Moves, Watched, moves_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 
 
@@ -85,7 +86,7 @@ async def listen(
     What is not shown is left out of what is acknowledged.
     """
     watched = Watched(scope, moves)
-    for uri in params.notifications.resource_subscriptions or ():
+    for uri in islice(params.notifications.resource_subscriptions or (), MOST):
         with suppress(ConversationNotFound, InvalidInput):
             await watched.add(uri)
     named: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}

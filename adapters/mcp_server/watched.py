@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
 
@@ -17,6 +18,9 @@ MOST: Final = 100
 
 _PACE: Final = 1.0
 """Seconds until the log is looked at again, though nothing told that it has grown."""
+
+_REST: Final = 0.1
+"""Seconds before each look: what is appended meanwhile is one look, however much it is."""
 
 
 class Moves(Protocol):
@@ -63,10 +67,9 @@ class Watched:
 
     async def add(self, uri: str) -> None:
         """Watch a conversation; InvalidInput or ConversationNotFound where none is shown there."""
-        version = await self._steps.run_long(lambda: self._version(uri))
         if uri not in self.versions and len(self.versions) >= MOST:
             raise InvalidInput(f"at most {MOST} conversations are watched at once")
-        self.versions[uri] = version
+        self.versions[uri] = await self._steps.run_long(lambda: self._version(uri))
         self._end = None  # It may have grown before it was watched.
 
     def remove(self, uri: str) -> None:
@@ -80,6 +83,7 @@ class Watched:
         """
         goes_on = True
         while self.versions and goes_on:
+            await asyncio.sleep(_REST)
             seen = self.moves.seen()
             try:
                 if found := await self._steps.run_long(self._look):

@@ -134,6 +134,7 @@ async def test_a_log_that_does_not_grow_is_not_read_again(
     store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched, "_PACE", 0.01)
+    monkeypatch.setattr(watched, "_REST", 0.01)
     scope = Scope(store, OWN)
     watching = Watched(scope, moves_of(scope))
     await watching.add(OWN_URI)
