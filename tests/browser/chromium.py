@@ -31,6 +31,6 @@ def chromium() -> str | None:
 def _runs(program: str) -> bool:
     """Whether a program runs: Ubuntu's package of that name only asks for another one."""
     asked = subprocess.run(
-        (program, "--version"), capture_output=True, check=False, timeout=PATIENCE
+        (program, "--version"), check=False, capture_output=True, timeout=PATIENCE
     )
     return asked.returncode == 0

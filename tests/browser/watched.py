@@ -24,7 +24,7 @@ Scheme = Literal["light", "dark"]
 WIDE: Final[ViewportSize] = {"width": 1280, "height": 900}
 NARROW: Final[ViewportSize] = {"width": 390, "height": 844}
 _SERIOUS: Final = frozenset({"serious", "critical"})
-_PATIENCE: Final = PATIENCE * 1000
+_PATIENCE: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,11 @@ def watched(
 
     def asked(request: Request) -> None:
         if not request.url.startswith(f"{origin}/"):
-            seen.complaints.append(f"a request left: {request.url[:200]}")
+            seen.complaints.append(_left(request))
+
+    def failed(request: Request) -> None:
+        if request.failure == "csp" and _left(request) in seen.complaints:
+            seen.complaints.remove(_left(request))  # The policy held it back.
 
     def said(message: ConsoleMessage) -> None:
         if "the server responded with a status of" not in message.text:
@@ -98,8 +102,13 @@ def watched(
         dialog.dismiss()
 
     page.on("request", asked)
+    page.on("requestfailed", failed)
     page.on("response", answered)
     page.on("console", said)
     page.on("pageerror", lambda error: seen.complaints.append(f"thrown: {error.message[:500]}"))
     page.on("dialog", asks)
     return seen
+
+
+def _left(request: Request) -> str:
+    return f"a request left: {request.url[:200]}"
