@@ -110,6 +110,7 @@ def test_a_line_of_ten_megabytes_leaves_the_page_of_use(
 ) -> None:
     seen = opened(hostile.url)
     page = seen.visit(path)
+    expect(page.get_by_text("characters more").first).to_be_visible()
     assert seen.overflow() <= 0
     page.get_by_role("link", name="Onrecord", exact=True).click()
     expect(page).to_have_url(f"{hostile.url}/")

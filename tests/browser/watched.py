@@ -24,7 +24,7 @@ Scheme = Literal["light", "dark"]
 WIDE: Final[ViewportSize] = {"width": 1280, "height": 900}
 NARROW: Final[ViewportSize] = {"width": 390, "height": 844}
 _SERIOUS: Final = frozenset({"serious", "critical"})
-_PATIENCE: Final = 10_000
+_PATIENCE: Final = PATIENCE * 1000
 
 
 @dataclass(frozen=True)

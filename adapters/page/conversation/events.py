@@ -42,6 +42,7 @@ _PICTURES: Final = frozenset(
 )
 _NO_DOCUMENTS: Final = frozenset({"text", *_FOLDED, *_CALLS, "result"})
 _LONG: Final = 1_500
+_LONGEST: Final = 100_000
 _GLIMPSE: Final = 100
 
 
@@ -61,7 +62,8 @@ class ShownRow:
     """A row of the timeline: how it is laid out, and where the other half of a call is.
 
     `name` is that of the tool of a call, and `text` then its arguments. `glimpse` is how a folded text
-    begins. `detail` is the JSON of what is declared.
+    begins. `detail` is the JSON of what is declared. `cut` counts the characters of the text that are not
+    shown: a browser does not lay out a line of megabytes.
     """
 
     row: Row
@@ -71,6 +73,7 @@ class ShownRow:
     result_at: int | None = None
     glimpse: str | None = None
     detail: object = None
+    cut: int = 0
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -172,11 +175,12 @@ def _row(row: Row, event: RecordedEvent, results: Mapping[int, int]) -> ShownRow
     return ShownRow(
         row=row,
         look=look,
-        text=text,
+        text=text[:_LONGEST],
         name=name,
         result_at=results.get(row.version) if row.kind in _CALLS else None,
         glimpse=_glimpse(text) if look == "folded" else None,
         detail=_detail(event) if row.kind == "tools" else None,
+        cut=max(0, len(text) - _LONGEST),
     )
 
 
