@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve live test browser drills corpus soak citus freeze newest floors frameworks frameworks-newest check format bench lock clean
+.PHONY: help demo serve live test browser pictures drills corpus soak citus freeze newest floors frameworks frameworks-newest check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -76,6 +76,9 @@ drills: .venv/.ready ## Run the tests of faults: kills, cut lines, full disks, t
 
 browser: .venv/.ready ## Look at the page in a Chromium that is here (ONRECORD_CHROMIUM)
 	$(BIN)/python -m pytest -rs tests/browser $(PYTEST_ARGS)
+
+pictures: .venv/.ready ## Take the pictures of docs/page.md anew
+	$(BIN)/python -m tests.browser.pictures
 
 corpus: .venv/.ready ## Capture and render recorded provider traffic (ONRECORD_WIRE_CORPUS)
 	ONRECORD_WIRE_CORPUS=$(abspath $(WIRE)) $(BIN)/python -m pytest -n $(WORKERS) tests/corpus $(PYTEST_ARGS)

@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.adapters.cli.command import run
-from tests.adapters.service.served import Served, served
+from tests.adapters.service.served import Served
 from tests.browser.chromium import ARGUMENTS, MISSING, chromium
+from tests.browser.demo_store import demo_served
 from tests.browser.watched import WIDE, Scheme, Watched, watched
 
 SCREENSHOTS: Final = Path(__file__).parents[2] / ".screenshots"
@@ -53,23 +53,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The demo's store, served; recorded only where there is a browser, or taken from a folder."""
-    folder = os.environ.get("ONRECORD_DEMO") or str(tmp_path_factory.mktemp("demo") / "store")
-    url = run("demo", "--store", folder, "--json").document["url"]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in settings_of(Path(folder)).items():
-            patch.setenv(name, value)
-        with served(url) as answering:
-            yield answering
-
-
-def settings_of(folder: Path) -> dict[str, str]:
-    """Return the settings with which `make serve` serves a demo's store."""
-    return {
-        "ONRECORD_SEALS": str(folder / "seals"),
-        "ONRECORD_SEAL_VKEY": (folder / "keys" / "seal.vkey").read_text("ascii").strip(),
-        "ONRECORD_PRICES": str(folder / "prices.toml"),
-    }
+    """The demo's store, served; ONRECORD_DEMO names a folder in which it may be already."""
+    folder = os.environ.get("ONRECORD_DEMO") or tmp_path_factory.mktemp("demo") / "store"
+    with demo_served(Path(folder)) as answering:
+        yield answering
 
 
 @pytest.fixture
