@@ -129,6 +129,12 @@ def test_requests_appends_and_batches_over_http_have_their_lines(
     assert lines["serving.postgres.batch"]["ours"]["median"] > 0
 
 
+def test_the_page_of_a_conversation_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["page"], capsys)
+    for name in ("answer", "slider"):
+        assert lines[f"page.{name}"]["peer"]["median"] > 0
+
+
 def test_callers_processes_shards_and_sizes_have_their_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
