@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from onrecord.adapters.conversation.open_calls import OpenCall, open_calls, recorded_once
 from onrecord.adapters.conversation.tool_results import give_result
@@ -22,17 +22,28 @@ if TYPE_CHECKING:
     from onrecord.adapters.storage.eventsourcing.approvals import Approvals
 
 
+class Question(NamedTuple):
+    """Which question about calls of one id: the version of the call's event, and the questions before it.
+
+    The version is 0 where the call is of another conversation.
+    """
+
+    call: int
+    number: int
+
+
 @dataclass(frozen=True, slots=True)
 class PendingApproval:
     """A call that waits until a person grants or denies it.
 
-    `unsure` says that it was begun by a process that did not finish it, so that nobody knows whether
+    `question` tells it from other calls of the same id. `unsure` says that it was begun by a process that did not finish it, so that nobody knows whether
     it was made. `requested_at` is in microseconds since 1970-01-01 UTC.
     """
 
     call: ToolCall
     unsure: bool
     requested_at: int
+    question: Question
 
     @property
     def requested_time(self) -> datetime:
@@ -43,7 +54,7 @@ class PendingApproval:
 def pending_approvals(stream: Stream) -> tuple[PendingApproval, ...]:
     """Return the calls that wait for a person, in the order in which they were made."""
     return tuple(
-        PendingApproval(each.call, each.state.unsure, each.state.requested_at)
+        PendingApproval(each.call, each.state.unsure, each.state.requested_at, _last_question(each))
         for each in open_calls(stream)
         if each.state.approval == "requested"
     )
@@ -55,17 +66,30 @@ def request_approval(stream: Stream, asked: OpenCall, *, unsure: bool) -> None:
     approvals.request(asked.call.id, asked.version, asked.state.approvals, unsure=unsure)
 
 
-def grant(stream: Stream, call_id: str, reason: str | None, actor: str | None) -> None:
+def grant(
+    stream: Stream,
+    call_id: str,
+    reason: str | None,
+    actor: str | None,
+    question: Question | None = None,
+) -> None:
     """Record that a person lets a call be made; errors as `_decide`."""
-    _decide(stream, call_given(call_id), "granted", text_if_given("a reason", reason), actor)
+    why = text_if_given("a reason", reason)
+    _decide(stream, call_given(call_id), "granted", why, actor, question)
 
 
-def deny(stream: Stream, call_id: str, reason: str, actor: str | None) -> ResultDone:
+def deny(
+    stream: Stream,
+    call_id: str,
+    reason: str,
+    actor: str | None,
+    question: Question | None = None,
+) -> ResultDone:
     """Record that a person does not let a call be made, and the result that says so."""
     why = text_if_given("a reason", reason)
     if why is None or not why.strip():
         raise InvalidInput("say why: the model reads the reason")
-    _decide(stream, call_given(call_id), "denied", why, actor)
+    _decide(stream, call_given(call_id), "denied", why, actor, question)
     # After a death in between the next runner records it.
     return give_result(stream, call_id, denial(why), is_error=True)
 
@@ -81,18 +105,26 @@ def _decide(
     decision: Literal["granted", "denied"],
     reason: str | None,
     actor: str | None,
+    question: Question | None,
 ) -> None:
-    """Decide about a call, once.
+    """Decide about a call, once; where a question is given, only that one is answered.
 
-    AlreadyDecided where somebody else did, ApprovalNotAsked where nobody is asked about it,
-    InvalidInput where it is not said who decides.
+    AlreadyDecided where somebody else did, ApprovalNotAsked where nobody is asked about it, or another
+    question by now. InvalidInput where it is not said who decides.
     """
     who = stream.names.attribution(actor=actor).or_else(stream.attribution())
     of_id = [each for each in open_calls(stream) if each.call.id == call_id]
     if not of_id or not of_id[0].state.approvals:
         raise ApprovalNotAsked
-    asked = (call_id, of_id[0].version, of_id[0].state.approvals - 1)
-    _approvals(stream, of_id[0].version, who).decide(asked, decision, reason, who.actor)
+    last = _last_question(of_id[0])
+    if question not in (None, last):
+        raise ApprovalNotAsked
+    # One question is decided once: what is asked meanwhile is another one.
+    _approvals(stream, last.call, who).decide((call_id, *last), decision, reason, who.actor)
+
+
+def _last_question(asked: OpenCall) -> Question:
+    return Question(asked.version, asked.state.approvals - 1)
 
 
 def _approvals(stream: Stream, call: int, by: Attribution) -> Approvals:

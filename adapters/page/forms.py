@@ -27,3 +27,8 @@ async def form_of(call: Call[Any, Any]) -> dict[str, str]:
     except ValueError:
         raise Problem(MALFORMED, "the body is no form") from None
     return {name: values[0] for name, values in fields.items()}
+
+
+def is_count(text: str) -> bool:
+    """Return whether a field is a number from 0 on, as a form of the page writes it."""
+    return text.isascii() and text.isdecimal() and len(text) < 19

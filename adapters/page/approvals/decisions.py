@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -10,17 +10,24 @@ from uuid import UUID
 
 from starlette.responses import RedirectResponse, Response
 
-from onrecord.adapters.asynchronous.conversation import AsyncConversation
+from onrecord.adapters.asynchronous.conversation import conversation_of
 from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.conversation.approvals import Question, grant
+from onrecord.adapters.conversation.approvals import deny as deny_call
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.page.answers import shown
 from onrecord.adapters.page.approvals.pending import all_approvals, approval_values
-from onrecord.adapters.page.forms import form_of
+from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.page.visitors.visitors import own_place
 from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.problems import Problem, problem_of
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import begun
+from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.scopes import within_scopes
+from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.actors import name_of
 from onrecord.domain.errors import AlreadyDecided, ApprovalNotAsked
 from onrecord.domain.tools import ApprovalDecided
@@ -29,7 +36,9 @@ from onrecord.projections.history.causes import actors_of
 APPROVALS: Final = "/approvals"
 """The path of the page that lists all calls that wait."""
 
-_Decides: TypeAlias = Callable[[AsyncConversation, str, Mapping[str, str]], Awaitable[object]]
+_ANOTHER: Final = "this is another call now: go back and look at what waits"
+
+_Decides: TypeAlias = Callable[[Stream, str, Mapping[str, str], Question], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +67,39 @@ async def deny(call: Call[Empty, Empty]) -> Response:
     return await _decided(call, _deny)
 
 
-async def _approve(
-    conversation: AsyncConversation, call_id: str, fields: Mapping[str, str]
-) -> None:
-    await conversation.approve(call_id, reason=fields.get("reason"))
+def question_in(fields: Mapping[str, str]) -> Question:
+    """Return which question a form answers, as `CALL:NUMBER`; Problem where it names none."""
+    call, _, number = fields.get("question", "").partition(":")
+    if not (is_count(call) and is_count(number)):
+        raise Problem(
+            INVALID, "decide on the page that shows the call: the form names the question"
+        )
+    return Question(int(call), int(number))
 
 
-async def _deny(conversation: AsyncConversation, call_id: str, fields: Mapping[str, str]) -> object:
-    return await conversation.deny(call_id, reason=fields.get("reason", ""))
+def _approve(stream: Stream, call_id: str, fields: Mapping[str, str], question: Question) -> None:
+    grant(stream, call_id, fields.get("reason"), None, question)
+
+
+def _deny(stream: Stream, call_id: str, fields: Mapping[str, str], question: Question) -> object:
+    return deny_call(stream, call_id, fields.get("reason", ""), None, question)
 
 
 async def _decided(call: Call[Empty, Empty], decides: _Decides) -> Response:
     fields, call_id = await form_of(call), call.path["call_id"]
+    question = question_in(fields)
     place = own_place(fields.get("next", APPROVALS))
     conversation, _ = await begun(_by(call, fields.get("actor")))
     try:
-        await decides(conversation, call_id, fields)
-    except (AlreadyDecided, ApprovalNotAsked):
+        stream = stream_of(conversation_of(conversation))
+        step = within_scopes(decides, stream, call_id, fields, question)
+        await call.steps.run_in_thread(step)
+    except (AlreadyDecided, ApprovalNotAsked) as error:
         conversation_id = await conversation.conversation_id
-        look = partial(last_decision, store_of(call.store), conversation_id, call_id)
-        decision = await call.steps.run(look)
+        look = partial(decision_on, store_of(call.store), conversation_id, call_id, question)
+        decision = await call.steps.run_long(look)
         if decision is None:
-            raise
+            raise Problem(problem_of(error).type, _ANOTHER) from None
         response = await shown(call, "decided.html", decision=decision, place=place)
         response.status_code = 409
         return response
@@ -93,21 +113,25 @@ def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
     return replace(call, names={**call.names, "actor": actor})
 
 
-def last_decision(store: Store, conversation_id: UUID, call_id: str) -> Decision | None:
-    """Return what was decided last about the calls of an id; None where nothing was."""
-    backend, found = backend_of(store), None
+def decision_on(
+    store: Store, conversation_id: UUID, call_id: str, question: Question
+) -> Decision | None:
+    """Return what was decided on a question about a call; None where nothing was."""
+    backend = backend_of(store)
     name = partial(name_of, backend.actors(), store.tenant)
-    for recorded in backend.read(conversation_id):
+    for recorded in backend.read(conversation_id, after=question.call):
         happened = recorded.event() if recorded.type == "approval.decided" else None
-        if isinstance(happened, ApprovalDecided) and happened.call_id == call_id:
+        if not isinstance(happened, ApprovalDecided):
+            continue
+        if (happened.call_id, happened.call, happened.number) == (call_id, *question):
             actor, _ = actors_of(recorded, name)
-            found = Decision(
+            return Decision(
                 is_granted=happened.decision == "granted",
                 actor=None if actor is None else str(actor),
                 recorded_at=recorded.recorded_at,
                 reason=happened.reason,
             )
-    return found
+    return None
 
 
 _CALL: Final = "/c/{key}/calls/{call_id}"

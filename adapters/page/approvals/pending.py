@@ -16,18 +16,20 @@ from onrecord.domain.errors import counted
 from onrecord.projections.views.conversations import Overview
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.approvals import PendingApproval
+    from onrecord.adapters.conversation.approvals import PendingApproval, Question
 
 
 @dataclass(frozen=True, slots=True)
 class ShownApproval:
     """A call that waits: in which conversation, what it would do, since when.
 
-    `doubt` says what nobody knows about it, None where nothing is in doubt.
+    `question` tells it from other calls of the same id. `doubt` says what nobody knows about it, None where
+    nothing is in doubt.
     """
 
     key: str
     call_id: str
+    question: Question
     tool: str
     arguments: Any
     requested_at: int
@@ -75,6 +77,7 @@ def _shown(key: str, pending: PendingApproval) -> ShownApproval:
     return ShownApproval(
         key=key,
         call_id=pending.call.id,
+        question=pending.question,
         tool=pending.call.name,
         arguments=pending.call.arguments,
         requested_at=pending.requested_at,

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.forms import form_of
+from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.proof.comparison import compared
 from onrecord.adapters.page.proof.seals import (
     ConversationSeals,
@@ -105,7 +105,7 @@ def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
     if not text:
         return None
     place, _, size = text.partition(":")
-    if not (_is_count(place) and _is_count(size)):
+    if not (is_count(place) and is_count(size)):
         raise Problem(INVALID, "choose one of the checkpoints that are listed")
     return ChosenSeal(int(place), int(size))
 
@@ -156,7 +156,3 @@ def _named(store: Store, name: str) -> Named:
     if found is None:
         raise ConversationNotFound("no conversation has this key")
     return found
-
-
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 20

@@ -14,7 +14,8 @@ import pytest
 import urllib3
 
 import onrecord
-from onrecord.adapters.page.approvals.decisions import last_decision
+from onrecord.adapters.conversation.approvals import Question
+from onrecord.adapters.page.approvals.decisions import decision_on
 from onrecord.adapters.page.visitors.issuer import Client
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
@@ -157,11 +158,11 @@ def test_a_person_decides_in_their_own_name_whatever_is_sent(tmp_path: Path) -> 
         session = cookies_of(page.sign_in())["onrecord"]
         assert b'name="actor"' not in page.get("/approvals", session).data
         headers = OWN | FORM | {"cookie": session, "onrecord-actor": "bob"}
-        path, form = "/c/a/calls/c%2F1/approve", b"reason=paid&actor=bob"
+        path, form = "/c/a/calls/c%2F1/approve", b"question=3:0&reason=paid&actor=bob"
         assert service.ask("POST", path, body=form, headers=headers).status == 303
     with onrecord.connect(url) as store:
         conversation_id = store.get("a").conversation_id
-        decision = last_decision(store, conversation_id, "c/1")
+        decision = decision_on(store, conversation_id, "c/1", Question(3, 0))
     assert decision is not None
     assert decision.actor == "ada@example.org"
 

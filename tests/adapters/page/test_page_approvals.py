@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -52,10 +53,15 @@ def waiting(store: Store, key: str, *, unsure: bool = False) -> Conversation:
     chat = store.conversation(key, actor="agent")
     chat.user("Pay it.")
     chat.assistant(calls=[AssistantCall("pay", {"to": "<b>\u202eada"}, id="c/1")])
+    _ask(chat, unsure=unsure)
+    return chat
+
+
+def _ask(chat: Conversation, *, unsure: bool = False) -> None:
+    """Ask a person about the one call that is open."""
     stream = stream_of(chat)
     (opened,) = open_calls(stream)
     request_approval(stream, opened, unsure=unsure)
-    return chat
 
 
 def text_of(page: Served, path: str, key: str = "writer") -> str:
@@ -67,7 +73,9 @@ def text_of(page: Served, path: str, key: str = "writer") -> str:
 def press(
     page: Served, path: str, key: str | None = "writer", **fields: str
 ) -> urllib3.BaseHTTPResponse:
-    return page.ask("POST", path, body=urlencode(fields).encode(), headers=FORM | OWN, key=key)
+    """Press a button on the first question about the call of event 3, or on another question."""
+    form = urlencode({"question": "3:0"} | fields).encode()
+    return page.ask("POST", path, body=form, headers=FORM | OWN, key=key)
 
 
 def test_a_call_that_waits_is_shown_with_buttons_to_who_may_decide(page: Served) -> None:
@@ -115,6 +123,36 @@ def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded
     assert chat.head().version == version
 
 
+def test_an_old_page_decides_no_later_call_of_the_same_id(page: Served, chat: Conversation) -> None:
+    (old,) = re.findall(r'name="question" value="(\d+:\d+)"', text_of(page, PLACE))
+    chat.cancel("c/1")
+    chat.assistant(calls=[AssistantCall("pay", {"to": "eve"}, id="c/1")])
+    _ask(chat)
+    (new,) = re.findall(r'name="question" value="(\d+:\d+)"', text_of(page, PLACE))
+    version = chat.head().version
+    for button in (APPROVE, DENY):
+        answer = press(page, button, question=old, reason="no")
+        assert answer.status == 409
+        assert "this is another call now" in answer.data.decode()
+    for question in ("", "x", "2", "2:-1", "9" * 20 + ":0"):
+        assert press(page, APPROVE, question=question).status == 422
+    assert chat.head().version == version
+    assert press(page, APPROVE, question=new).status == 303
+    assert chat.approvals() == ()
+
+
+def test_an_old_page_tells_what_became_of_the_call_that_it_shows(
+    page: Served, chat: Conversation
+) -> None:
+    press(page, DENY, reason="not this one")
+    chat.assistant(calls=[AssistantCall("pay", {"to": "eve"}, id="c/1")])
+    _ask(chat)
+    answer = press(page, APPROVE)
+    assert answer.status == 409
+    assert "writer denied this call at" in answer.data.decode()
+    assert len(chat.approvals()) == 1
+
+
 def test_a_denial_says_why_and_a_call_that_nobody_asks_about_is_not_decided(
     page: Served, chat: Conversation
 ) -> None:
@@ -138,12 +176,9 @@ def test_a_call_that_may_have_been_made_is_told_as_such(page: Served, store: Sto
 
 
 def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, store: Store) -> None:
-    fork = store.get(KEY).fork("fork")
-    stream = stream_of(fork)
-    (opened,) = open_calls(stream)
-    request_approval(stream, opened, unsure=False)
+    _ask(store.get(KEY).fork("fork"))
     assert 'action="/c/fork/calls/c%2F1/approve"' in text_of(page, "/approvals")
-    assert press(page, "/c/fork/calls/c%2F1/approve").status == 303
+    assert press(page, "/c/fork/calls/c%2F1/approve", question="0:0").status == 303
     assert len(chat.approvals()) == 1
 
 
