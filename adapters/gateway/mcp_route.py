@@ -113,7 +113,7 @@ def _tell(service: Service, call: Call[Any, Any], read: Read) -> None:
     store, access = store_of(call.store), call.access
     via = f"POST {PATH} {read.name}"
     actor = call.names.get("actor") or access.name
-    if access.role == "write":
+    if access.is_program:
         service.reads.count(store, access, via, actor)
         return
     store.access.record(

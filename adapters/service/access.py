@@ -41,6 +41,16 @@ class Access:
         """The id of the key or of the person; None where neither was needed."""
         return self.key_id or self.person_id
 
+    @property
+    def serves_all_tenants(self) -> bool:
+        """Whether it may see what is of all tenants: with a key for all of them, or where none was needed."""
+        return self.caller_id is None or self.all_tenants
+
+    @property
+    def is_program(self) -> bool:
+        """Whether a program asks: with a key that writes."""
+        return self.role == "write" and self.person_id is None
+
     def allows(self, role: Role) -> bool:
         """Return whether it may do what needs a role."""
         return _RANKS[self.role] >= _RANKS[role]
@@ -95,8 +105,7 @@ class ReadsByKeys:
         None where it is another, and `actor` who asks.
         """
         plain = store_of(store)
-        is_program = access.role == "write" and access.person_id is None
-        if is_program or "/v1/log" in via:
+        if access.is_program or "/v1/log" in via:
             self.count(plain, access, via, actor)
             return
         if plain.access.mode == "off":

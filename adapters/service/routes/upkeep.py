@@ -149,7 +149,7 @@ async def verify_log(call: Call[Empty, Empty]) -> Response:
 
 def must_serve_all_tenants(access: Access) -> None:
     """Raise Problem for whoever may not see what is of all tenants."""
-    if access.caller_id is not None and not access.all_tenants:
+    if not access.serves_all_tenants:
         raise Problem(FORBIDDEN, "the log is that of all tenants: this needs a key for all of them")
 
 

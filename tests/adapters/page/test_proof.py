@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
-from uuid import UUID
 
 import pytest
 import urllib3
@@ -16,13 +15,10 @@ import urllib3
 import onrecord
 from onrecord.adapters.page.proof import proof
 from onrecord.adapters.seals.key_files import make_key_file
-from onrecord.adapters.service.access import Access
-from onrecord.adapters.service.problems import Problem
-from onrecord.adapters.service.routes.upkeep import must_serve_all_tenants
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.page.test_visitors import FORM, OWN
-from tests.adapters.service.keys import TENANT, Keys
+from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 from tests.tampering import forging
 from tests.tampering.sqlite_rows import SqliteRows
@@ -173,12 +169,13 @@ def test_the_whole_log_is_verified_with_its_seals(sealed: Sealed) -> None:
 
 def test_only_who_operates_for_all_tenants_has_the_whole_log_verified() -> None:
     with served(keyring=Keys()) as page:
-        for key, status in (("reader", 403), ("writer", 403), ("operator", 200)):
+        refused = dict.fromkeys(("reader", "writer", "own operator"), 403)
+        for key, status in (refused | {"operator": 200}).items():
             answer = page.ask("POST", "/operations/verification", key=key, headers=OWN)
             assert answer.status == status
-        of_one_tenant = Access(TENANT, "operate", "one", UUID(int=9))
-        with pytest.raises(Problem, match="forbidden"):
-            must_serve_all_tenants(of_one_tenant)
+        for key, is_offered in (("own operator", False), ("operator", True)):
+            text = words(page.ask("GET", "/operations", key=key))
+            assert ("Verify the whole log" in text) == is_offered
 
 
 def test_a_wrong_choice_is_told(page: Served) -> None:

@@ -1,4 +1,4 @@
-"""A keyring of fixed keys: a reader and a writer of one tenant, a stranger, and an operator."""
+"""A keyring of fixed keys: some of one tenant, a stranger, and an operator for all tenants."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ KEYS = {
     "reader": Access(TENANT, "read", "reader", UUID(int=1)),
     "writer": Access(TENANT, "write", "writer", UUID(int=2)),
     "stranger": Access(OTHER, "write", "stranger", UUID(int=3)),
+    "own operator": Access(TENANT, "operate", "own operator", UUID(int=5)),
     "operator": Access(TENANT, "operate", "operator", UUID(int=4), all_tenants=True),
 }
 
