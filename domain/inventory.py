@@ -188,6 +188,10 @@ class Inventory(Protocol):
         """Return whether whoever connected sees what operators recorded, keys of the service too."""
         ...
 
+    def shows_all_tenants(self) -> bool:
+        """Return whether whoever connected sees the events of all tenants, at all positions."""
+        ...
+
     def unseen(self) -> list[str]:
         """Return what could not be checked here, a sentence each."""
         ...

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import stored_of
+from onrecord.adapters.page.proof.sealed_shard import is_comparable, shard_faults
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
 from onrecord.adapters.seals.proofs import ShardProofs
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
@@ -19,7 +20,8 @@ class SealComparison:
     """What a conversation came to under a checkpoint.
 
     `proved` of its events are in the tree of the checkpoint, unchanged; `later` came after it. `newest` is
-    the size of the last checkpoint, which was proved to go on from this one. `unread` says why the place
+    the size of the last checkpoint, which was proved to go on from this one. `is_shard_whole` says that the log
+    has all events that the checkpoint covers, of this conversation and of others. `unread` says why the place
     could not be read; `checkpoint` is None then, if it was not reached.
     """
 
@@ -30,6 +32,7 @@ class SealComparison:
     proved: int = 0
     later: int = 0
     newest: int | None = None
+    is_shard_whole: bool = False
     faults: tuple[Fault, ...] = ()
     unread: str | None = None
 
@@ -59,17 +62,23 @@ def _proved(
     last: SealedCheckpoint | None,
 ) -> SealComparison:
     size, proofs = sealed.checkpoint.size, ShardProofs(seals, sealed)
-    faults = list(_shard_faults(seals, sealed, last))
+    faults = list(_checkpoint_faults(seals, sealed, last))
     is_continued = not faults
     proved = later = 0
+    is_compared = is_comparable(backend, size)
+    positions = set[int]()
     try:
         for event in stored_of(backend).read(conversation_id):
             if event.position > size:
                 later += 1
             elif (why := _fault_of(proofs, event)) is not None:
                 faults.append(Fault(conversation_id, event.version, why))
+                positions.add(event.position)
             else:
                 proved += 1
+        if is_compared:
+            of_shard = list(shard_faults(backend, seals, sealed, frozenset(positions)))
+            faults += (Fault(None, 0, why) for why in of_shard)
     except CorruptRecord as error:
         faults.append(Fault(conversation_id, 0, str(error)))
     return SealComparison(
@@ -80,11 +89,12 @@ def _proved(
         proved=proved,
         later=later,
         newest=last.checkpoint.size if last is not None and is_continued else None,
+        is_shard_whole=is_compared and not faults,
         faults=tuple(faults),
     )
 
 
-def _shard_faults(
+def _checkpoint_faults(
     seals: ShardSeals, sealed: SealedCheckpoint, last: SealedCheckpoint | None
 ) -> Iterator[Fault]:
     """Yield what is wrong between a checkpoint and the last one of its place."""

@@ -58,6 +58,11 @@ class ShownVerification:
         unread = self.comparison is not None and self.comparison.unread is not None
         return self.verified.is_whole and not (self.faults or unread)
 
+    @property
+    def tells_of_all(self) -> bool:
+        """Whether it would tell of events that were taken away, too, as far as a seal covers them."""
+        return self.comparison is not None and self.comparison.is_shard_whole
+
 
 class Verifications:
     """Runs verifications beside the event loop: few at once, for each reads much."""

@@ -291,6 +291,10 @@ class MemoryInventory:
         """Return True: who has the process has all of it."""
         return True
 
+    def shows_all_tenants(self) -> bool:
+        """Return True: who has the process has all of it."""
+        return True
+
     def unseen(self) -> list[str]:
         """Return nothing: all of it was checked."""
         return []

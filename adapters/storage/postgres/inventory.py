@@ -95,6 +95,10 @@ class PostgresInventory:
         """Return whether the role that connected may read the operators' stream of its tenant."""
         return bool(self._connections.ask("shows_operators")[0][0])
 
+    def shows_all_tenants(self) -> bool:
+        """Return whether the role that connected is bound to no tenant."""
+        return bool(self._connections.ask("shows_all_tenants")[0][0])
+
     def unseen(self) -> list[str]:
         """Return what could not be checked."""
         [(keys, blobs)] = self._connections.ask("unbegun")

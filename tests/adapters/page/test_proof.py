@@ -13,14 +13,16 @@ import pytest
 import urllib3
 
 import onrecord
-from onrecord.adapters.page.proof import proof
+from onrecord.adapters.page.proof import proof, sealed_shard
 from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.store import backend_of
+from onrecord.domain.events import AnnotationAdded
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 from tests.tampering import forging
+from tests.tampering.rows import Row
 from tests.tampering.sqlite_rows import SqliteRows
 
 PATH = "/c/support%2F4711/proof"
@@ -85,7 +87,9 @@ def test_the_page_lists_the_seals_and_how_much_they_cover(page: Served) -> None:
 
 def test_what_nobody_touched_is_proved_to_be_what_was_sealed(page: Served) -> None:
     text = words(verified(page, "0:8"))
-    assert "All of it holds" in text
+    assert "All that was sealed holds" in text
+    assert "The log still has all 8 events that this seal covers" in text
+    assert "Whether later events were taken away or replaced, only the whole log shows" in text
     assert re.search(r"The 4 events that were sealed \S+ \S+Z are unchanged\.", text)
     assert "The last checkpoint, of 10 events, is proved to go on from it." in text
     assert "1 event came after this seal." in text
@@ -113,12 +117,49 @@ def test_an_event_that_was_reworded_with_its_hashes_is_named_by_a_seal_alone(
     rows.close()
     with served(sealed.url) as page:
         plain, compared = verified(page), verified(page, "0:8")
-    assert "All of it holds" in words(plain)
+    assert "What was checked holds" in words(plain)
+    assert "Whether events were taken away or replaced, only the whole log shows" in words(plain)
     assert "whether somebody wrote the record anew with all its hashes" in words(plain)
     text = words(compared)
     assert "1 fault: not all of it holds" in text
     assert "version 3 event 5 of shard 0 is not the one that was sealed" in text
     assert "3 events of this conversation are proved unchanged" in text
+
+
+def test_sealed_events_are_missed_where_others_took_their_place(sealed: Sealed) -> None:
+    rows = SqliteRows(sealed.file)
+    *_, seventh, _, ninth, _ = forging.events(rows)
+    for row in (seventh, ninth):
+        rows.delete("event", row)
+    kept = next(each for each in forging.events(rows)[::-1] if _is_of(each, ninth))
+    (head,) = (each for each in rows.rows("conversation_head") if _is_of(each, ninth))
+    for name in ("version", "position", "recorded_at"):
+        rows.change("conversation_head", head, name, kept[name])
+        head[name] = kept[name]
+    forging.unmark(rows)
+    rows.close()
+    with onrecord.connect(sealed.url) as store:
+        for _ in range(2):
+            store.conversation(forging.FIRST).log.append(AnnotationAdded(labels={"depot": "East"}))
+    with served(sealed.url) as page:
+        text = words(verified(page, "0:10"))
+    assert "1 fault: not all of it holds" in text
+    assert "2 of the 10 events of shard 0 that were sealed are missing" in text
+    assert "the first is the one at position 7" in text
+
+
+def test_what_only_the_whole_log_shows_is_said_of_a_large_shard(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealed_shard, "MOST", 9)
+    text = words(verified(page, "0:10"))
+    assert "What was checked holds" in text
+    assert "Whether events were taken away or replaced, only the whole log shows" in text
+    assert "All that was sealed holds" in words(verified(page, "0:8"))
+
+
+def _is_of(row: Row, other: Row) -> bool:
+    return bool(row["conversation_id"] == other["conversation_id"])
 
 
 def test_a_place_that_cannot_be_read_is_no_proof(sealed: Sealed, page: Served) -> None:
@@ -133,7 +174,7 @@ def test_settings_that_are_wrong_are_told_and_the_rest_is_verified(
 ) -> None:
     monkeypatch.setenv("ONRECORD_SEAL_VKEY", "no key")
     assert "Seals at the places in ONRECORD_SEALS" in words(page.ask("GET", PATH))
-    assert "All of it holds" in words(verified(page))
+    assert "What was checked holds" in words(verified(page))
     assert verified(page, "0:8").status == 422
     monkeypatch.delenv("ONRECORD_SEAL_VKEY")
     assert "No seal is known here." in words(page.ask("GET", PATH))
@@ -149,7 +190,7 @@ def test_what_was_taken_away_is_told(sealed: Sealed) -> None:
         text = words(verified(page, "0:10", f"/c/{gone}/proof"))
     assert "5 of them erased" in text
     assert "What was said here was erased." in text
-    assert "All of it holds" in text
+    assert "All that was sealed holds" in text
 
 
 def test_the_whole_log_is_verified_with_its_seals(sealed: Sealed) -> None:

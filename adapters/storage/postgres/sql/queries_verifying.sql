@@ -265,6 +265,10 @@ WHERE n.oid = '{log}'::regnamespace AND a.privilege_type = 'USAGE' AND a.grantee
 -- The rows of an operators' stream are hidden from a role that is bound to a tenant, unless its kind reads them.
 SELECT {log}.bound_tenant() IS NULL OR {log}.bound_operators() IS NOT NULL
 
+-- name: shows_all_tenants
+-- A role that is bound to a tenant does not see the positions of others.
+SELECT {log}.bound_tenant() IS NULL
+
 -- name: unbegun
 -- Names that somebody asked for, and documents that no event came after yet.
 SELECT (SELECT count(*) FROM {log}.conversation_key AS k WHERE NOT EXISTS (
