@@ -16,7 +16,7 @@ from onrecord.adapters.conversation.approvals import Question, grant
 from onrecord.adapters.conversation.approvals import deny as deny_call
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.approvals.pending import all_approvals, approval_values
+from onrecord.adapters.page.approvals.pending import MOST, approval_values, waiting_approvals
 from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.page.visitors.visitors import own_place
@@ -53,8 +53,14 @@ class Decision:
 
 async def approvals(call: Call[Empty, Empty]) -> Response:
     """Return the page of all calls that wait for a person."""
-    waiting = await call.steps.run(partial(all_approvals, store_of(call.store)))
-    return await shown(call, "approvals.html", **approval_values(call.access, waiting, APPROVALS))
+    waiting = await call.steps.run_long(partial(waiting_approvals, store_of(call.store)))
+    return await shown(
+        call,
+        "approvals.html",
+        has_more=waiting.has_more,
+        most=MOST,
+        **approval_values(call.access, waiting.approvals, APPROVALS),
+    )
 
 
 async def approve(call: Call[Empty, Empty]) -> Response:

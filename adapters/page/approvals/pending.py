@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.settings import local_actor
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.approvals_listing import DOUBT, may_await, waiting_calls
+from onrecord.adapters.terminal.approvals_listing import DOUBT, awaiting, calls_in, may_await
 from onrecord.adapters.terminal.output import Named
 from onrecord.domain.errors import counted
 from onrecord.projections.views.conversations import Overview
 
 if TYPE_CHECKING:
     from onrecord.adapters.conversation.approvals import PendingApproval, Question
+
+
+MOST: Final = 200
+"""The most conversations that are looked through for calls that wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,18 @@ class ShownApproval:
     doubt: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingApprovals:
+    """The calls that wait, by the conversations that moved last; `conversations` are those that have some.
+
+    `has_more` says that there are conversations which were not looked through.
+    """
+
+    approvals: tuple[ShownApproval, ...]
+    conversations: tuple[UUID, ...]
+    has_more: bool
+
+
 def shown_approvals(store: Store, which: Named) -> tuple[ShownApproval, ...]:
     """Return the calls that wait in a conversation."""
     if which.key is None or not may_await(which.head, is_fork=True):
@@ -43,9 +59,18 @@ def shown_approvals(store: Store, which: Named) -> tuple[ShownApproval, ...]:
     return tuple(_shown(which.key, each) for each in store.conversation(which.key).approvals())
 
 
-def all_approvals(store: Store) -> tuple[ShownApproval, ...]:
-    """Return the calls that wait in all conversations."""
-    return tuple(_shown(key, each) for key, each in waiting_calls(store))
+def waiting_approvals(store: Store) -> WaitingApprovals:
+    """Return the calls that wait in all conversations, if these are not too many.
+
+    First those are looked through that have open calls: of others only forks await any.
+    """
+    entries = sorted(awaiting(store), key=lambda entry: not entry.head.open_calls)
+    found = tuple(calls_in(store, entries[:MOST]))
+    return WaitingApprovals(
+        approvals=tuple(_shown(each.key, each.pending) for each in found),
+        conversations=tuple(dict.fromkeys(each.conversation_id for each in found)),
+        has_more=len(entries) > MOST,
+    )
 
 
 def open_marks(store: Store, entries: Iterable[Overview]) -> Mapping[UUID, str]:

@@ -46,7 +46,7 @@ class CopyQuery(Model):
 async def copied(call: Call[CopyQuery, Empty]) -> Response:
     """Return a stretch of a conversation as plain text; it says where it ends too early."""
     store, key = store_of(call.store), call.path["key"]
-    text = await call.steps.run(partial(_text, store, key, call.query))
+    text = await call.steps.run_long(partial(_text, store, key, call.query))
     return Response(text.encode(errors="replace"), 200, HEADERS, media_type="text/plain")
 
 

@@ -53,7 +53,7 @@ class ShownTimes:
 
 async def times(call: Call[TimesQuery, Empty]) -> Response:
     """Return the page of what the responses and the calls of a conversation took."""
-    named, found, prices = await call.steps.run(
+    named, found, prices = await call.steps.run_long(
         partial(_times, store_of(call.store), call.path["key"])
     )
     page = shown_times(found, call.query.by, call.query.at or 1)
@@ -70,7 +70,7 @@ async def times(call: Call[TimesQuery, Empty]) -> Response:
 
 async def totals(call: Call[Empty, Empty]) -> Response:
     """Return the fragment of a conversation's totals."""
-    named, found, prices = await call.steps.run(
+    named, found, prices = await call.steps.run_long(
         partial(_times, store_of(call.store), call.path["key"])
     )
     return await shown(

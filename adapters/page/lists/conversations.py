@@ -38,7 +38,7 @@ async def conversations(call: Call[ListQuery, Empty]) -> Response:
         return await _listed(call, page=found, hits=found.entries)
     members = {name: getattr(query, name) for name in OverviewQuery.model_fields}
     page = await views.conversations(**members)
-    marks = await call.steps.run(partial(open_marks, store_of(call.store), page.entries))
+    marks = await call.steps.run_long(partial(open_marks, store_of(call.store), page.entries))
     return await _listed(call, page=page, hits=None, marks=marks)
 
 

@@ -114,8 +114,8 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     _, head = await begun(call)
     asked = call.query
     at = min(asked.at or head.version, head.version)
-    page = await call.steps.run(partial(_page, _plain(call), asked, at))
-    sent = await call.steps.run(partial(requests_sent, _plain(call)))
+    page = await call.steps.run_long(partial(_page, _plain(call), asked, at))
+    sent = await call.steps.run_long(partial(requests_sent, _plain(call)))
     return await shown(
         call,
         "requests.html",
@@ -145,7 +145,7 @@ async def diff(call: Call[DiffQuery, Empty]) -> Response:
     before = Wish(asked.a_api or api, asked.a, asked.window())
     after = Wish(api, asked.b, asked.window())
     read = partial(read_comparison, _plain(call), before, after, is_as_sent=not asked.a_api)
-    view = await call.steps.run(read)
+    view = await call.steps.run_long(read)
     return await _shown_to(call, "diff", view=view, kept=_joined(asked.named()))
 
 
@@ -153,7 +153,7 @@ async def recorded(call: Call[Empty, Empty]) -> Response:
     """Return a request as it was sent: a page, or a part of one for a script."""
     await begun(call)
     read = partial(recorded_request, _plain(call), call.path["version"])
-    return await _shown_to(call, "recorded_request", view=await call.steps.run(read))
+    return await _shown_to(call, "recorded_request", view=await call.steps.run_long(read))
 
 
 async def _shown_to(call: Call[Any, Any], name: str, **values: Any) -> Response:
@@ -169,7 +169,7 @@ async def _fragment(call: Call[RequestQuery, Empty], template: str) -> Response:
     if await call.request.is_disconnected():
         return Response(status_code=GONE)
     at = call.query.at or head.version
-    page = await call.steps.run(partial(_seen, _plain(call), call.query, at, call.path["api"]))
+    page = await call.steps.run_long(partial(_seen, _plain(call), call.query, at, call.path["api"]))
     if await call.request.is_disconnected():
         return Response(status_code=GONE)
     return await shown(call, template, **_values(call, page))

@@ -112,7 +112,7 @@ async def file(call: Call[Empty, Empty]) -> Response:
     asked = ShareForm.model_validate(await form_of(call))
     hiding, store = asked.hiding(), store_of(call.store)
     reading = partial(_material, store, call.path["key"], asked, hiding)
-    title, body = await asyncio.to_thread(_file, await call.steps.run(reading), hiding)
+    title, body = await asyncio.to_thread(_file, await call.steps.run_long(reading), hiding)
     headers = {
         **HEADERS,
         "cache-control": "no-store",

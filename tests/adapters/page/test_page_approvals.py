@@ -15,6 +15,8 @@ from onrecord import AssistantCall, Conversation, Store
 from onrecord.adapters.conversation.approvals import request_approval
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
+from onrecord.adapters.page.approvals import decisions, pending
+from onrecord.adapters.page.approvals.pending import WaitingApprovals
 from onrecord.adapters.terminal.approvals_listing import DOUBT
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import KEYS, TENANT, Keys
@@ -173,6 +175,34 @@ def test_a_call_that_may_have_been_made_is_told_as_such(page: Served, store: Sto
     assert DOUBT not in text_of(page, "/approvals")
     waiting(store, "b", unsure=True)
     assert text_of(page, "/approvals").count(DOUBT) == 1
+
+
+def test_calls_are_looked_for_where_some_are_open_and_the_page_says_that_there_are_more(
+    page: Served, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        store.conversation(f"other/{number}", actor="agent").user("Nothing is open here.")
+    assert "There may be more" not in text_of(page, "/approvals")
+    monkeypatch.setattr(pending, "MOST", 1)
+    text = text_of(page, "/approvals")
+    assert "There may be more" in text
+    assert f'action="{APPROVE}"' in text
+    assert press(page, APPROVE).status == 303
+    assert "In these no call waits for a person." in text_of(page, "/approvals")
+
+
+def test_a_long_look_for_calls_holds_up_nobody(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses = list[int]()
+
+    def waiting_approvals(_: Store) -> WaitingApprovals:
+        statuses.append(page.ask("GET", PLACE, key="writer").status)
+        return WaitingApprovals((), (), has_more=False)
+
+    monkeypatch.setattr(decisions, "waiting_approvals", waiting_approvals)
+    text_of(page, "/approvals")
+    assert statuses == [200]
 
 
 def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, store: Store) -> None:
