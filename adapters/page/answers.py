@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
 
 from onrecord.adapters.page.words import FILTERS
+from onrecord.adapters.service.access import ShowingResponse, Shows
 from onrecord.adapters.service.problems import Problem, headers_of
 from onrecord.adapters.service.route import Call, etag, is_known, not_modified
 
@@ -32,6 +33,15 @@ HEADERS: Final = {
 """What a conversation says is anybody's: the browser runs and loads nothing but the page's own files."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+async def listed(call: Call[Any, Any], template: str, shows: Shows, **values: Any) -> Response:
+    """Return the same as `shown`, and have the access log told what of conversations is on the page."""
+    page = await shown(call, template, **values)
+    response = ShowingResponse(page.body, page.status_code)
+    response.raw_headers = page.raw_headers
+    response.shows = shows
+    return response
 
 
 async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, cast
 from uuid import UUID
+
+from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import AsyncStore, store_of
 from onrecord.adapters.caches.newest import Newest
@@ -72,6 +74,20 @@ class Keyring(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Shows:
+    """What an answer shows: how many entries, None where that is no list, and of which conversations."""
+
+    entries: int | None = None
+    conversations: tuple[UUID, ...] = ()
+
+
+class ShowingResponse(Response):
+    """An answer that says what it shows: the access log is told of it whatever its status is."""
+
+    shows: Shows = Shows()
+
+
 _MOST_COUNTS: Final = 1024
 """Of how many keys reads are counted at once; those of the others are told of before."""
 
@@ -96,13 +112,12 @@ class ReadsByKeys:
         *,
         key: str | None,
         asked: Mapping[str, object],
-        body: bytes | None,
+        shows: Callable[[], Shows],
         actor: str,
     ) -> None:
         """Tell of an answer before it is sent; StorageUnavailable where it may not be sent.
 
-        `via` is the route, `key` that of the conversation, `asked` the query, `body` the answer in JSON,
-        None where it is another, and `actor` who asks.
+        `via` is the route, `key` that of the conversation, `asked` the query, and `actor` who asks.
         """
         plain = store_of(store)
         if access.is_program or "/v1/log" in via:
@@ -111,13 +126,13 @@ class ReadsByKeys:
         if plain.access.mode == "off":
             return
         given = {name: value for name, value in asked.items() if name not in _PAGING}
-        lists = [] if body is None else lists_in(body)
+        what = shows()
         await store.access.record(
             via,
             which=key,
             asked=given,
-            entries=None if body is None else entries_in(lists),
-            conversations=() if key is not None else conversations_in(lists),
+            entries=what.entries,
+            conversations=() if key is not None else what.conversations,
             actor=actor,
             key_id=access.key_id,
         )
@@ -145,6 +160,16 @@ class ReadsByKeys:
 
 
 _PAGING: Final = frozenset(("after", "limit"))
+
+
+def shows_of(response: Response, *, is_document: bool) -> Shows:
+    """Return what an answer shows, as it says itself or as a document in JSON does."""
+    if isinstance(response, ShowingResponse):
+        return response.shows
+    if not is_document:
+        return Shows()
+    lists = lists_in(bytes(response.body))
+    return Shows(entries_in(lists), tuple(conversations_in(lists)))
 
 
 def entries_in(lists: Sequence[Sequence[object]]) -> int:

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onrecord.adapters.recording.actor_headers import names_in
 from onrecord.adapters.recording.actor_names import AttributionNames
-from onrecord.adapters.service.access import Access, ReadsByKeys
+from onrecord.adapters.service.access import Access, ReadsByKeys, ShowingResponse, shows_of
 from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.metrics import ServiceMetrics
@@ -203,7 +203,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         share = counted.enter_context(service.bodies.share(access.caller_id))
         call = await _call(service, route, request, access, share)
         response = await _response(service, route, call)
-        if route.role == "read" and route.tells_reads and response.status_code in _SHOWN:
+        if _is_told(route, response):
             await _tell(service, route, call, response)
         if isinstance(response, StreamingResponse) and not route.is_followed:
             return _CountedResponse(response, counted.pop_all().close)
@@ -213,6 +213,12 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
 def _looks(service: Service, route: Route[Any, Any]) -> Callable[[Request], Awaitable[Access]]:
     """Return what finds out what whoever asks a route may do."""
     return route.access or service.door.access
+
+
+def _is_told(route: Route[Any, Any], response: Response) -> bool:
+    """Whether the access log is told of an answer: of reads, and of what says itself what it shows."""
+    is_read = route.role == "read" and response.status_code in _SHOWN
+    return route.tells_reads and (is_read or isinstance(response, ShowingResponse))
 
 
 async def _tell(
@@ -226,7 +232,7 @@ async def _tell(
         f"{route.method} {route.path}",
         key=call.path.get("key"),
         asked=call.query.model_dump(exclude_defaults=True),
-        body=bytes(response.body) if is_document else None,
+        shows=partial(shows_of, response, is_document=is_document),
         actor=call.names.get("actor") or call.access.name,
     )
 

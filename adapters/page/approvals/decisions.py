@@ -15,11 +15,12 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.approvals import Question, grant
 from onrecord.adapters.conversation.approvals import deny as deny_call
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import listed
 from onrecord.adapters.page.approvals.pending import MOST, approval_values, waiting_approvals
 from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.page.visitors.visitors import own_place
+from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.problems import Problem, problem_of
 from onrecord.adapters.service.route import Call, Route
@@ -54,9 +55,10 @@ class Decision:
 async def approvals(call: Call[Empty, Empty]) -> Response:
     """Return the page of all calls that wait for a person."""
     waiting = await call.steps.run_long(partial(waiting_approvals, store_of(call.store)))
-    return await shown(
+    return await listed(
         call,
         "approvals.html",
+        Shows(len(waiting.approvals), waiting.conversations),
         has_more=waiting.has_more,
         most=MOST,
         **approval_values(call.access, waiting.approvals, APPROVALS),
@@ -106,7 +108,7 @@ async def _decided(call: Call[Empty, Empty], decides: _Decides) -> Response:
         decision = await call.steps.run_long(look)
         if decision is None:
             raise Problem(problem_of(error).type, _ANOTHER) from None
-        response = await shown(call, "decided.html", decision=decision, place=place)
+        response = await listed(call, "decided.html", Shows(1), decision=decision, place=place)
         response.status_code = 409
         return response
     return RedirectResponse(place, 303, {"cache-control": "no-store"})

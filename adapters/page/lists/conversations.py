@@ -10,9 +10,10 @@ from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import listed
 from onrecord.adapters.page.approvals.pending import open_marks
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.view_queries import OverviewQuery
@@ -47,9 +48,11 @@ async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
     asked = call.query.model_dump(mode="json", exclude_defaults=True, exclude={"after", "limit"})
     after = values["page"].after
     following = None if after is None else urlencode({**_spelled(filters), "after": after})
-    return await shown(
+    entries = values["page"].entries
+    return await listed(
         call,
         "conversations.html",
+        Shows(len(entries), tuple(entry.conversation_id for entry in entries)),
         filters=call.query,
         is_filtered=bool(asked),
         next=following,

@@ -13,9 +13,10 @@ from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import listed
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route
@@ -64,7 +65,8 @@ class ShownOperations:
 async def operations(call: Call[OperationsQuery, Empty]) -> Response:
     """Return the page that says how the views stand, and what is parked."""
     page = await call.steps.run_long(partial(_operations, store_of(call.store)))
-    return await shown(call, "operations.html", page=page, retried=call.query.retried)
+    shows = Shows(len(page.parked), tuple(event.conversation_id for event in page.parked))
+    return await listed(call, "operations.html", shows, page=page, retried=call.query.retried)
 
 
 async def retry(call: Call[Empty, Empty]) -> Response:

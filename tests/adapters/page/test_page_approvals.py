@@ -205,6 +205,30 @@ def test_a_long_look_for_calls_holds_up_nobody(
     assert statuses == [200]
 
 
+def test_the_access_log_is_told_whose_calls_and_words_a_page_shows(
+    url: str, chat: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONRECORD_ACCESS_LOG", "on")
+    with served(url, keyring=Keys()) as page:
+        for path in ("/", "/?text=pay", "/approvals"):
+            text_of(page, path, "reader")
+        text_of(page, "/operations", "own operator")
+        assert press(page, APPROVE).status == 303
+        assert press(page, APPROVE, "own operator").status == 409
+    monkeypatch.delenv("ONRECORD_ACCESS_LOG")
+    own = chat.conversation_id
+    with onrecord.connect(url, tenant=TENANT) as store:
+        entries = [entry for entry in store.access.entries()[::-1] if entry.via is not None]
+    assert [(each.via, each.entries, each.conversations) for each in entries] == [
+        ("GET /", 1, (own,)),
+        ("GET /", 2, (own,)),
+        ("GET /approvals", 1, (own,)),
+        ("GET /operations", 0, ()),
+        ("POST /c/{key}/calls/{call_id}/approve", 1, ()),
+    ]
+    assert [each.showed(own) for each in entries] == [True, True, True, False, True]
+
+
 def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, store: Store) -> None:
     _ask(store.get(KEY).fork("fork"))
     assert 'action="/c/fork/calls/c%2F1/approve"' in text_of(page, "/approvals")
