@@ -293,13 +293,15 @@ async def _call(
 def _names(request: Request, access: Access) -> AttributionNames:
     """Return who acts and under which rules by the headers; Problem where one is no name.
 
-    A program may name another actor than its key. A person acts in no other name.
+    A program may name another actor than its key. A person acts in no other name, and for nobody else.
     """
     try:
         names = names_in(request.headers, None if access.caller_id is None else access.name)
     except InvalidInput as error:
         raise Problem(MALFORMED, str(error)) from None
-    return names if access.person_id is None else {**names, "actor": access.name}
+    if access.person_id is None:
+        return names
+    return {**names, "actor": access.name, "on_behalf_of": None}
 
 
 def _parameter(name: str, raw: str) -> object:

@@ -148,7 +148,7 @@ def test_reads_are_told_of_by_the_name_of_the_person_whatever_a_header_says(
     assert (entry.actor_name, entry.via, entry.key_id) == ("ada@example.org", "GET /", None)
 
 
-def test_a_person_decides_in_their_own_name_whatever_is_sent(tmp_path: Path) -> None:
+def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'log.db'}"
     with onrecord.connect(url) as store:
         waiting(store, "a")
@@ -157,12 +157,15 @@ def test_a_person_decides_in_their_own_name_whatever_is_sent(tmp_path: Path) -> 
         page = Page(service, issuer, Clock())
         session = cookies_of(page.sign_in())["onrecord"]
         assert b'name="actor"' not in page.get("/approvals", session).data
-        headers = OWN | FORM | {"cookie": session, "onrecord-actor": "bob"}
+        others = {"onrecord-actor": "bob", "onrecord-on-behalf-of": "boss"}
+        headers = OWN | FORM | others | {"cookie": session}
         path, form = "/c/a/calls/c%2F1/approve", b"question=3:0&reason=paid&actor=bob"
         assert service.ask("POST", path, body=form, headers=headers).status == 303
     with onrecord.connect(url) as store:
         conversation_id = store.get("a").conversation_id
         decision = decision_on(store, conversation_id, "c/1", Question(3, 0))
+        (deed,) = store.views.audit(type="approval.decided").entries
+    assert (deed.actor_name, deed.on_behalf_of) == ("ada@example.org", None)
     assert decision is not None
     assert decision.actor == "ada@example.org"
 
