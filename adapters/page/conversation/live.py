@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -89,8 +91,8 @@ async def _versions(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Asyn
     """
     hub, known = call.tails.hub, call.query.after
     with hub.channel(call.tenant) as channel:
-        place, forgot = Place({}, conversation_id), hub.forgot
-        while not hub.is_over and await call.is_allowed("read"):
+        place, forgot, right = Place({}, conversation_id), hub.forgot, _RightToRead(call)
+        while not hub.is_over and await right.lasts():
             moved = channel.moved
             frames = channel.since(place.positions) if place.positions else None
             if frames is None:
@@ -102,10 +104,27 @@ async def _versions(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Asyn
                 place = place.behind(frames)
             version = place.version or 0
             if version > known or forgot != hub.forgot:
+                if not await call.is_allowed("read"):
+                    return
                 known, forgot = version, hub.forgot
                 yield b"id: %d\ndata: %d\n\n" % (version, version)
             elif not await happens(moved, call.tails.seconds):
                 yield COMMENT
+
+
+class _RightToRead:
+    """Whether whoever follows may still read, looked up now and then: whatever goes on elsewhere wakes all."""
+
+    def __init__(self, call: Call[Any, Empty]) -> None:
+        self._call = call
+        self._until = -math.inf
+
+    async def lasts(self) -> bool:
+        """Return whether it lasts, as it was found within the seconds of a tail."""
+        if (now := time.monotonic()) < self._until:
+            return True
+        self._until = now + self._call.tails.seconds
+        return await self._call.is_allowed("read")
 
 
 async def _place(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Place:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from urllib3.util import Timeout
 import onrecord
 from onrecord import AssistantCall, Conversation
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.page.test_visitors import OWN, TakenBack, Visited, cookie_of
@@ -22,6 +25,18 @@ from tests.adapters.service.served import Served, served
 from tests.patience import PATIENCE, until
 
 LIVE = "/c/a/live?after="
+
+
+class Counting(TakenBack):
+    """Counts how often each key is looked up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = Counter[str]()
+
+    def access(self, token: str) -> Access | None:
+        self.looks[token] += 1
+        return super().access(token)
 
 
 @pytest.fixture
@@ -153,6 +168,20 @@ def test_other_conversations_are_not_told_of(page: Served, chat: Conversation) -
         page.ask("POST", "/v1/conversations/b/prompts", {"text": "elsewhere"})
         chat.user("here")
         assert version_in(lines) == last + 1
+
+
+def test_what_is_said_elsewhere_has_no_right_looked_up(url: str) -> None:
+    keyring, limits = Counting(), Limits(tail_seconds=PATIENCE)
+    with served(url, keyring=keyring, limits=limits) as service:
+        say = partial(service.ask, "POST", json={"text": "Hello"}, key="writer")
+        assert say("/v1/conversations/a/prompts").status == 201
+        with stream(service, f"{LIVE}0", authorization="Bearer reader") as lines:
+            last, before = version_in(lines), keyring.looks["reader"]
+            for _ in range(10):
+                assert say("/v1/conversations/b/prompts").status == 201
+            assert say("/v1/conversations/a/prompts").status == 201
+            assert version_in(lines) > last
+            assert keyring.looks["reader"] == before + 1
 
 
 @pytest.mark.parametrize("how", ["signed out", "revoked", "not used"])
