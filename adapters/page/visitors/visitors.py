@@ -47,7 +47,7 @@ class Visitors:
         if "authorization" in request.headers:
             return await self._door.access(request)
         id_ = cookie_of(request, _COOKIE)
-        visitor = self._sessions.visitor(id_, is_used=not _is_stream(request))
+        visitor = self._sessions.visitor(id_, is_used=not _is_by_itself(request))
         if isinstance(visitor, Access):
             self.must_be_called_right(request)
             return visitor
@@ -122,9 +122,10 @@ def must_be_own_page(request: Request) -> None:
         raise Problem(FORBIDDEN, "a page of this service asks for this, over TLS or on its machine")
 
 
-def _is_stream(request: Request) -> bool:
+def _is_by_itself(request: Request) -> bool:
     """Whether a page follows what goes on: it does so by itself, whoever sits before it."""
-    return request.headers.get("accept") == "text/event-stream"
+    is_stream = request.headers.get("accept") == "text/event-stream"
+    return is_stream or request.scope["path"].endswith("/changes")
 
 
 def _is_shown_whole(request: Request) -> bool:

@@ -196,7 +196,10 @@ def test_a_stream_ends_with_the_right_to_read(visited: Visited, how: str) -> Non
                 visited.keyring.keys.pop("reader")
             case _:
                 # To follow is no use of a session: it goes on before an empty chair.
-                visited.clock.now += IDLE_SECONDS
+                visited.clock.now += IDLE_SECONDS - 1
+                changed = "/c/a/changes?after=1&first=1"
+                assert visited.service.ask("GET", changed, headers={"cookie": cookie}).status == 200
+                visited.clock.now += 1
         assert [line for line in lines if line.startswith("data: ")] == []
     headers = {"cookie": cookie, "sec-fetch-dest": "empty"}
     assert visited.service.ask("GET", "/c/a/changes?after=1", headers=headers).status == 401
