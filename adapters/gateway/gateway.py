@@ -76,12 +76,15 @@ def gateway_app(
 ) -> ASGIApp:
     """Return the application that has all routes, the page, MCP, and the recording proxy beside them.
 
-    People sign in to the page by a key, and by an issuer where there is one.
+    People sign in to the page by a key, and by an issuer where there is one: then this machine needs a key, too.
     """
     chosen = proxying or Proxying()
     proxy = Proxy(
         ProxyDoor(service), chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer
     )
+    if issuer is not None:
+        # A proxy on this machine may hand on a stranger as if a program of this machine asked.
+        service.door.require_keys()
     visitors = Visitors(service.door, sessions or Sessions())
     routes = (*ROUTES, mcp_route(service), *page_routes(visitors, issuer))
     return application(service, routes, {PATH: proxy}, closes=proxy.close)

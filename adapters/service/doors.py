@@ -34,7 +34,7 @@ class Door:
     As long as no key was ever issued, programs of this machine need none: they come from a loopback
     address, call the service by a loopback name, so that no web page reaches it by a name of its own
     (DNS rebinding), nobody forwarded them, and no page of another origin sent them. From the first key
-    on, each request needs one.
+    on, or where keys are required, each request needs one.
     """
 
     def __init__(
@@ -73,6 +73,10 @@ class Door:
         name = _without_port(hosts[0].lower())
         if self._hosts and name not in self._hosts | _LOOPBACK_NAMES:
             raise Problem(WRONG_HOST, "start it with --allow-host and this name")
+
+    def require_keys(self) -> None:
+        """Let nobody in without a key from now on, whether one was issued or not."""
+        self._is_keyed = True
 
     async def record_uses(self) -> None:
         """Record which keys were used since the last time: beside the requests, which need not wait."""

@@ -23,6 +23,7 @@ from onrecord.adapters.page.visitors.openid import OpenIdIssuer
 from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, PendingLogins
 from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from onrecord.adapters.service.access import Keyring
 from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import CLIENT, SECRET, LocalIssuer, local_issuer
 from tests.adapters.page.test_page_approvals import waiting
@@ -32,6 +33,13 @@ from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 
 RULES = ("read:email=ada@example.org", "read:groups=auditors", "operate:groups=the operators")
+
+
+class NoKeys(Keys):
+    """A keyring from which no key was ever issued."""
+
+    def is_used(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -67,13 +75,15 @@ def page() -> Iterator[Page]:
         yield Page(service, issuer, clock)
 
 
-def served_by(issuer: LocalIssuer, clock: Clock, store: str = "memory://") -> Any:
+def served_by(
+    issuer: LocalIssuer, clock: Clock, store: str = "memory://", keyring: Keyring | None = None
+) -> Any:
     by_issuer = IssuerSignIn(
         OpenIdIssuer(Client(issuer.url, CLIENT, SECRET)),
         [role_rule(rule) for rule in RULES],
         PendingLogins(clock),
     )
-    return served(store, keyring=Keys(), sessions=Sessions(clock), issuer=by_issuer)
+    return served(store, keyring=keyring or Keys(), sessions=Sessions(clock), issuer=by_issuer)
 
 
 def cookies_of(answer: urllib3.BaseHTTPResponse) -> dict[str, str]:
@@ -146,6 +156,16 @@ def test_reads_are_told_of_by_the_name_of_the_person_whatever_a_header_says(
     with onrecord.connect(url) as store:
         (entry,) = store.access.entries()
     assert (entry.actor_name, entry.via, entry.key_id) == ("ada@example.org", "GET /", None)
+
+
+def test_with_an_issuer_this_machine_needs_a_key_from_the_start() -> None:
+    clock = Clock()
+    with local_issuer() as issuer, served_by(issuer, clock, keyring=NoKeys()) as service:
+        page = Page(service, issuer, clock)
+        assert page.get("/v1/conversations").status == 401
+        assert page.get("/").headers["location"].startswith("/sign-in")
+        session = cookies_of(page.sign_in())["onrecord"]
+        assert page.get("/", session).status == 200
 
 
 def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_path: Path) -> None:
