@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from html import escape
 from urllib.parse import quote
@@ -49,3 +50,25 @@ def test_nothing_else_is_changed() -> None:
     text = "Nothing & \\u00e9 here,\n  it says \\\\ so: 50%"
     assert HiddenWords(["secret"]).hide(text) == (text, 0)
     assert not HiddenWords(["", "  ", "\u200b"])
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("a" * 2000, "a" * 131_072),
+        ("a", "a" * 1_000_000),
+        ("a" * 999 + "b" + "a" * 999, "a" * 999 + ("b" + "a" * 999) * 99),
+    ],
+)
+def test_words_that_overlap_are_hidden_as_one_in_time_that_grows_with_the_text(
+    word: str, text: str
+) -> None:
+    began = time.process_time()
+    assert HiddenWords([word]).hide(f"<{text}>") == (f"<{HIDDEN}>", 1)
+    assert time.process_time() - began < 5
+
+
+def test_all_that_overlaps_is_hidden() -> None:
+    for word, text in (("aba", "xababax"), ("abcab", "xabcabcabx"), ("aab", "xaabaabx")):
+        assert HiddenWords([word]).hide(text) == (f"x{HIDDEN}x", 1), word
+    assert HiddenWords(["abaaba"]).hide("xabaabaabaabaxabaab") == (f"x{HIDDEN}xabaab", 1)
