@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from onrecord.adapters.page.conversation.events import Look, ShownDocument, ShownEvent, ShownRow
-from onrecord.adapters.page.share.hidden_words import HiddenWords
+from onrecord.adapters.page.share.hidden_words import HiddenWords, marked, without
+from onrecord.adapters.page.share.spelling import readings_of
 from onrecord.adapters.page.words import visible
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import (
@@ -215,7 +216,7 @@ def shared(
     `names` are those of people who act in it. `pictures` are addresses that hold a picture, by the
     SHA-256 of its document.
     """
-    fold = _Fold(natures, redactions, hiding, HiddenWords(names), pictures or {})
+    fold = _Fold(natures, redactions, hiding, names, pictures or {})
     shown = tuple(map(fold.event, events))
     title = fold.text(title)
     return Shared(title, shown, {name: count for name, count in fold.hidden.items() if count})
@@ -226,12 +227,13 @@ class _Fold:
     natures: Mapping[int, Nature]
     redactions: Redactions
     hiding: Hiding
-    names: HiddenWords
+    names: Iterable[str]
     pictures: Mapping[str, str]
     hidden: Counter[Reason] = field(default_factory=Counter[Reason])
 
     def __post_init__(self) -> None:
         self._words = HiddenWords(self.hiding.words)
+        self._names = HiddenWords(self.names if self.hiding.people else ())
 
     def event(self, event: ShownEvent) -> SharedEvent:
         nature = self.natures.get(event.version, Nature())
@@ -247,12 +249,17 @@ class _Fold:
 
     def text(self, text: str) -> str:
         """Return a text with what would steer as its escape, and without what is hidden."""
-        shown, words = self._words.hide(visible(text))
-        self.hidden["words"] += words
-        if self.hiding.people:
-            shown, names = self.names.hide(shown)
-            self.hidden["people"] += names
-        return shown
+        shown = visible(text)
+        if not (self._words or self._names):
+            return shown
+        readings, words = readings_of(shown), bytearray(len(shown))
+        self._words.mark(readings, words)
+        both = bytearray(words)
+        self._names.mark(readings, both)
+        stretches = tuple(marked(both))
+        for start, end in stretches:
+            self.hidden["words" if any(words[start:end]) else "people"] += 1
+        return without(shown, stretches)
 
     def _row(self, shown: ShownRow, nature: Nature) -> SharedRow:
         row = shown.row

@@ -211,6 +211,15 @@ def test_a_piece_is_hidden_where_it_is_in_doubt(hiding: Hiding, hidden: dict[str
     assert all(found[name].text == "" for name in hidden)
 
 
+def test_a_name_is_hidden_whole_where_a_word_is_part_of_it() -> None:
+    said = "Ada Lovelace met Lovelace Byron, and Ada."
+    event = ShownEvent(1, 0, (ShownRow(row("user", "text"), "other", said),), ())
+    hiding = Hiding(people=True, words=("ada", "Lovelace By"))
+    content = shared("key", [event], {}, Redactions(), hiding, names=["Ada Lovelace", "Byron"])
+    assert content.events[0].rows[0].text == "[hidden] met [hidden], and [hidden]."
+    assert content.hidden == {"words": 3}
+
+
 def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) -> None:
     form = page.ask("GET", f"{PATH}/share")
     assert (form.status, 'name="words"' in form.data.decode()) == (200, True)
