@@ -38,7 +38,6 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *live.ROUTES,
     *decisions.ROUTES,
     *requests.ROUTES,
-    *share.ROUTES,
     *static_files.ROUTES,
 )
 """Routes that need a key, and files that anybody may have."""
@@ -50,9 +49,10 @@ def page_routes(
     """Return all routes of the page, for these visitors, who may sign in by keys or by an issuer."""
     verifications = Verifications()
     verifying = (*proof.routes_of(verifications), *log_verification.routes_of(verifications))
+    bounded = (*verifying, *share.routes_of())
     guarded = (
         replace(route, access=visitors.access, problem=problem_or_sign_in)
-        for route in (*PAGE_ROUTES, *verifying)
+        for route in (*PAGE_ROUTES, *bounded)
     )
     if issuer is None:
         return (*guarded, *sign_in.routes_of(visitors))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from onrecord.adapters.service.problems import OVERLOADED, TOO_MANY, Problem
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -40,6 +45,13 @@ class Quota:
             if not self.of_keys[key]:
                 del self.of_keys[key]
 
+    async def run(self, key: UUID | None, work: Callable[[], Awaitable[T]]) -> T:
+        """Return what work gives; it counts until it ends, also where nobody waits for it any more."""
+        self.enter(key)
+        working = asyncio.ensure_future(work())
+        working.add_done_callback(partial(self._end, key))
+        return await asyncio.shield(working)
+
     @contextmanager
     def share(self, key: UUID | None) -> Generator[Share]:
         """Lend a share that is empty; what it holds in the end is given back."""
@@ -48,6 +60,11 @@ class Quota:
             yield share
         finally:
             self.leave(key, share.size)
+
+    def _end(self, key: UUID | None, working: asyncio.Future[T]) -> None:
+        self.leave(key)
+        if not working.cancelled():
+            working.exception()  # Whoever still waits is told of it; else nobody is.
 
 
 @dataclass(slots=True)

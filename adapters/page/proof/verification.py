@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from onrecord.adapters.page.proof.comparison import SealComparison
@@ -73,11 +74,7 @@ class Verifications:
 
     async def run(self, call: Call[Any, Any], step: Callable[[], T]) -> T:
         """Return what a step gives; Problem where too many are under way."""
-        self._under_way.enter(call.tenant)
-        try:
-            return await call.steps.run_long(step)
-        finally:
-            self._under_way.leave(call.tenant)
+        return await self._under_way.run(call.tenant, partial(call.steps.run_long, step))
 
 
 def shown_verification(

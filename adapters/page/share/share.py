@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -37,7 +37,8 @@ from onrecord.adapters.page.share.hiding import (
 from onrecord.adapters.page.static_files import files
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
-from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.service.problems import TIMED_OUT, Problem
+from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
@@ -47,6 +48,9 @@ from onrecord.adapters.terminal.output import Named
 from onrecord.domain.documents import essence_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend
+
+_MOST_AT_ONCE: Final = 2
+"""How many files are made at once; of one tenant, half of them."""
 
 _MOST_WORDS: Final = 100
 _LARGEST_PICTURE: Final = 1 << 20
@@ -107,12 +111,10 @@ async def form(call: Call[Empty, Empty]) -> Response:
     return await shown(call, "share.html", name=str(which), key=which.key, last=last)
 
 
-async def file(call: Call[Empty, Empty]) -> Response:
-    """Return the file, for the browser to save."""
+async def file(call: Call[Empty, Empty], under_way: Quota) -> Response:
+    """Return the file, for the browser to save; Problem where too many are made at once."""
     asked = ShareForm.model_validate(await form_of(call))
-    hiding, store = asked.hiding(), store_of(call.store)
-    reading = partial(_material, store, call.path["key"], asked, hiding)
-    title, body = await asyncio.to_thread(_file, await call.steps.run_long(reading), hiding)
+    title, body = await under_way.run(call.tenant, partial(_made, call, asked, asked.hiding()))
     headers = {
         **HEADERS,
         "cache-control": "no-store",
@@ -121,11 +123,17 @@ async def file(call: Call[Empty, Empty]) -> Response:
     return Response(body, 200, headers, media_type="text/html")
 
 
-def _file(material: Material, hiding: Hiding) -> tuple[str, bytes]:
-    """Return the title and the bytes of a file."""
+async def _made(call: Call[Empty, Empty], asked: ShareForm, hiding: Hiding) -> tuple[str, bytes]:
+    ends_at = time.monotonic() + call.limits.answer_seconds
+    reading = partial(_material, store_of(call.store), call.path["key"], asked, hiding)
+    return await asyncio.to_thread(_file, await call.steps.run_long(reading), hiding, ends_at)
+
+
+def _file(material: Material, hiding: Hiding, ends_at: float) -> tuple[str, bytes]:
+    """Return the title and the bytes of a file; Problem where nobody waits for it any more."""
     content = shared(
         material.title,
-        material.events,
+        in_time(ends_at, material.events),
         material.natures,
         material.redactions,
         hiding,
@@ -146,6 +154,14 @@ def _file(material: Material, hiding: Hiding) -> tuple[str, bytes]:
         " base-uri 'none'; form-action 'none'",
     }
     return content.title, laid_out("shared_file.html", values)
+
+
+def in_time(ends_at: float, events: Iterable[ShownEvent]) -> Iterator[ShownEvent]:
+    """Yield events as long as there is time; Problem where there is none left."""
+    for event in events:
+        if time.monotonic() > ends_at:
+            raise Problem(TIMED_OUT, "share fewer events at once, or hide fewer words")
+        yield event
 
 
 def _material(store: Store, name: str, asked: ShareForm, hiding: Hiding) -> Material:
@@ -217,7 +233,10 @@ def _pictures(store: Store, which: Named, events: Iterable[ShownEvent]) -> dict[
     return pictures
 
 
-ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/c/{key}/share", "pageShare", "Choose what to share of a conversation.", form),
-    posted("read", "/c/{key}/share", "pageShareFile", "Make a file to share.", file),
-)
+def routes_of() -> tuple[Route[Any, Any], ...]:
+    """Return the routes of files to share, of which few are made at once."""
+    path, made = "/c/{key}/share", partial(file, under_way=Quota(_MOST_AT_ONCE))
+    return (
+        paged(path, "pageShare", "Choose what to share of a conversation.", form),
+        posted("read", path, "pageShareFile", "Make a file to share.", made),
+    )

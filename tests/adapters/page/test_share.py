@@ -20,6 +20,7 @@ from onrecord.adapters.page.conversation import copying
 from onrecord.adapters.page.conversation.events import ShownEvent, ShownRow
 from onrecord.adapters.page.share import share
 from onrecord.adapters.page.share.hiding import Hiding, Nature, Redactions, shared
+from onrecord.adapters.service.problems import Problem
 from onrecord.domain.content import Reasoning
 from onrecord.domain.events import ReasoningRecorded
 from onrecord.projections.history.timeline import Row
@@ -209,6 +210,30 @@ def test_a_piece_is_hidden_where_it_is_in_doubt(hiding: Hiding, hidden: dict[str
         hidden = {**hidden, "thinking": "documents", "result": "documents"}
     assert reasons == hidden
     assert all(found[name].text == "" for name in hidden)
+
+
+def test_one_file_of_a_tenant_is_made_at_once(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = list[int]()
+
+    def ask() -> int:
+        return page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=b"first=1").status
+
+    def _file(*_: object) -> None:
+        inner.append(ask())
+        raise onrecord.InvalidInput("enough")
+
+    monkeypatch.setattr(share, "_file", _file)
+    assert (ask(), inner) == (422, [429])
+    monkeypatch.undo()
+    assert ask() == 200
+
+
+def test_a_file_ends_between_two_events_once_its_time_is_over() -> None:
+    events = [ShownEvent(version, 0, (), ()) for version in (1, 2)]
+    with pytest.raises(Problem, match="timed-out"):
+        shared("key", share.in_time(0.0, events), {}, Redactions(), Hiding(), names=())
 
 
 def test_a_name_is_hidden_whole_where_a_word_is_part_of_it() -> None:
