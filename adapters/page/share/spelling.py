@@ -1,8 +1,9 @@
 r"""What a text says, however it is spelled, and where each part of that stands in it; pure.
 
-It is read without regard to capitals, to spaces and line ends between words, and to characters that nobody
-sees. Escapes are read as what they stand for: ``\u00fc``, ``\"``, ``&amp;``, ``&#252;``, ``%C3%BC``, also
-where they are escaped several times.
+It is read without regard to capitals, to ligatures and widths of letters, to spaces and line ends between
+words, to colours of a terminal, and to characters that nobody sees. Escapes are read as what they stand for:
+``\u00fc``, ``\xc3\xbc``, ``\"``, ``&amp;``, ``&#252;``, ``%C3%BC``, ``=C3=BC``, also where they are escaped
+several times. A plus between two words of an address is a space.
 """
 
 from __future__ import annotations
@@ -17,21 +18,33 @@ from html import unescape
 from io import StringIO
 from typing import Final, NamedTuple
 
-_UNSEEN: Final = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
+_UNSEEN: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""What Unicode says is not shown: Default_Ignorable_Code_Point."""
+
 _SPELLED: Final = re.compile(
-    r"(?P<pair>\\+ud[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2})"
-    r"|\\+u(?P<code>[0-9a-f]{4})|\\+x(?P<byte>[0-9a-f]{2})"
-    r"|(?P<space>(?:[ ](?=\s|\\+[nrtfb])|[^\S ]|\\+[nrtfb])(?:\s|\\+[nrtfb])*)"
+    r"(?P<terminal>(?:\x1b|\\+(?:x1b|u001b|033|e))\[[0-9;:?]*[a-z])"
+    r"|(?P<pair>\\+ud[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2})"
+    r"|\\+(?-i:U)(?P<long>000[0-9a-f]{5}|0010[0-9a-f]{4})"
+    r"|\\+u(?P<code>[0-9a-f]{4})|(?P<bytes>(?:\\+x(?!1b)[0-9a-f]{2})+)"
+    r"|(?P<space>(?:[ ](?=\s|\\+[nrtfb])|[^\S ]|\\+[nrtfb\t])(?:\s|\\+[nrtfb\t])*)"
     r"|\\+(?P<sign>[\"'/])|(?P<slash>\\{2,})"
     r"|&(?:amp;)*(?P<entity>\#\d{1,7}|\#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});"
     r"|(?P<percent>(?:%(?:25)*[0-9a-f]{2})+)"
-    rf"|(?P<unseen>[{_UNSEEN}]+)",
+    r"|(?-i:(?P<printable>(?:=[89A-F][0-9A-F]){2,}))"
+    r"|(?P<plus>(?<=[^\s+])\++(?=[^\s+]))"
+    rf"|(?P<unseen>[{_UNSEEN}]+|(?<=i)\u0307)",
     re.IGNORECASE,
 )
 """What stands for other characters in some spelling."""
 
 _PERCENT: Final = re.compile("%(?:25)*([0-9a-f]{2})", re.IGNORECASE)
+_BYTE: Final = re.compile("[x=]([0-9a-f]{2})", re.IGNORECASE)
 _CODES: Final = re.compile("u([0-9a-f]{4})", re.IGNORECASE)
+_MOST_FOLDS: Final = 1 << 16
+_TURKISH: Final = {"\u0130": "i", "\u0131": "i"}
 
 
 class Span(NamedTuple):
@@ -76,8 +89,7 @@ def readings_of(text: str) -> tuple[Reading, ...]:
 
 def forms_of(word: str) -> frozenset[str]:
     """Return what readings of texts have for a word."""
-    cases = (word, word.casefold())
-    forms = tuple(unicodedata.normalize(form, case) for form in ("NFC", "NFD") for case in cases)
+    forms = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
     plain = (_folded(_readable(form)) for form in forms)
     read = (_reading(_parts(form)).text for form in forms)
     return frozenset(form for form in (*plain, *read) if form.strip())
@@ -86,11 +98,30 @@ def forms_of(word: str) -> frozenset[str]:
 def _reading(parts: Iterable[tuple[str, Span]]) -> Reading:
     text, starts, begins, ends = StringIO(), array("q"), array("q"), array("q")
     for part, span in parts:
-        starts.append(text.tell())
-        begins.append(span.start)
-        ends.append(span.end)
-        text.write(part)
-    return Reading(_folded(text.getvalue()), starts, begins, ends)
+        for folded, begin, end in _folded_parts(part, span):
+            starts.append(text.tell())
+            begins.append(begin)
+            ends.append(end)
+            text.write(folded)
+    return Reading(text.getvalue(), starts, begins, ends)
+
+
+def _folded_parts(part: str, span: Span) -> Iterator[tuple[str, int, int]]:
+    """Yield a part without regard to capitals: each character that becomes several is a part of its own."""
+    folded = _folded(part)
+    if len(folded) == len(part) or len(part) != span.end - span.start:
+        yield folded, *span
+        return
+    start = 0
+    for at, each in enumerate(part):
+        if len(several := _FOLDS[ord(each)]) == 1:
+            continue
+        if start < at:
+            yield _folded(part[start:at]), span.start + start, span.start + at
+        yield several, span.start + at, span.start + at + 1
+        start = at + 1
+    if start < len(part):
+        yield _folded(part[start:]), span.start + start, span.end
 
 
 def _readable(text: str) -> str:
@@ -127,9 +158,9 @@ def _said(match: re.Match[str]) -> str:
     """Return the characters that an escape stands for."""
     found = match[0]
     match match.lastgroup:
-        case "space":
+        case "space" | "plus":
             return " "
-        case "unseen":
+        case "unseen" | "terminal":
             return ""
         case "sign":
             return match["sign"]
@@ -139,17 +170,41 @@ def _said(match: re.Match[str]) -> str:
             halves = "".join(chr(int(code, 16)) for code in _CODES.findall(found))
             return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case "percent":
-            data = bytes(int(code, 16) for code in _PERCENT.findall(found))
-            return _readable(data.decode("utf-8", "replace"))
+            return _of_bytes(_PERCENT.findall(found))
+        case "bytes":
+            return _of_bytes(_BYTE.findall(found))
+        case "printable":
+            return _of_bytes(_BYTE.findall(found), otherwise=found)
         case "entity":
             return _readable(unescape(f"&{match['entity']};"))
         case _:
-            return _readable(chr(int(match["code"] or match["byte"], 16)))
+            return _readable(chr(int(match["code"] or match["long"], 16)))
+
+
+def _of_bytes(codes: Iterable[str], otherwise: str | None = None) -> str:
+    """Return what bytes say in UTF-8; where it is none, what they say in Latin 1 or what stands there."""
+    data = bytes(int(code, 16) for code in codes)
+    try:
+        return _readable(data.decode())
+    except UnicodeDecodeError:
+        return _readable(data.decode("latin-1")) if otherwise is None else otherwise
 
 
 def _folded(text: str) -> str:
-    """Return a text without regard to capitals, each character at its place."""
-    folded = text.casefold()
-    if len(folded) == len(text):
+    """Return a text without regard to capitals and to ligatures and widths of letters."""
+    return text.lower() if text.isascii() else text.translate(_FOLDS)
+
+
+class _Folds(dict[int, str]):
+    """What each character is without regard to capitals, kept once it was asked for."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) > _MOST_FOLDS:
+            self.clear()
+        each = chr(code)
+        plain = unicodedata.normalize("NFKC", each).casefold()
+        folded = self[code] = _TURKISH.get(each) or unicodedata.normalize("NFKC", plain)
         return folded
-    return "".join(each if len(each.casefold()) != 1 else each.casefold() for each in text)
+
+
+_FOLDS: Final = _Folds()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import quopri
 import time
 from collections.abc import Callable
 from html import escape
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
 from onrecord.adapters.page.share.hidden_words import HIDDEN, HiddenWords
+from onrecord.adapters.page.words import visible
 
 WORDS = (
     *("secret", "Grüße", 'say "hi" & <go>', "C:\\new\\table", "two  words", "naïve/path"),
@@ -28,6 +30,14 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "address": lambda word: quote(word, safe=""),
     "address twice": lambda word: quote(quote(word, safe=""), safe=""),
     "soft hyphens": lambda word: "\u00ad".join(word) if "\\" not in word else word,
+    "bytes of Python": lambda word: repr(word.encode())[2:-1],
+    "text of Python": lambda word: word.encode("unicode_escape").decode(),
+    "long numbers": lambda word: "".join(f"\\U{ord(each):08x}" for each in word),
+    "mail": lambda word: quopri.encodestring(word.encode()).decode(),
+    "query": quote_plus,
+    "colours": lambda word: "\x1b[1;31m".join(word) if "\\" not in word else word,
+    "full width": lambda word: word.translate({code: code + 0xFEE0 for code in range(33, 127)}),
+    "unseen": "\U000e0100\u3164\u115f\u17b4\U000e0020\u180b\ufff0".join,
     "turned": lambda word: f"{word[0]}\u202e{word[1:]}",
 }
 
@@ -36,8 +46,32 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_word_is_hidden_however_it_is_spelled(word: str, spelling: str) -> None:
     spelled = SPELLINGS[spelling](word)
-    text, count = HiddenWords([word]).hide(f"before {spelled} after")
-    assert (text, count) == (f"before {HIDDEN} after", 1)
+    for shown in (spelled, visible(spelled)):
+        text, count = HiddenWords([word]).hide(f"before {shown} after")
+        assert (text, count) == (f"before {HIDDEN} after", 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        *(("confidential", "con\ufb01dential"), ("office", "o\ufb03ce"), ("5 km2", "5 km\u00b2")),
+        *(("strasse", "Stra\u00dfe"), ("STRASSE", "Stra\u00dfe"), ("Stra\u00dfe", "STRASSE")),
+        *(
+            ("istanbul", "\u0130STANBUL"),
+            ("\u0130stanbul", "Istanbul"),
+            ("istanbul", "I\u0307stanbul"),
+        ),
+        *(("\u0131l\u0131k", "ILIK"), ("M\u00fcller", "M%FCller"), ("M\u00fcller", "M\\xfcller")),
+        *(
+            ("John Smith", "John+Smith"),
+            ("C++", "C++"),
+            ("a+b", "a+b"),
+            ("\ud55c\uae00", "\ud55c\uae00"),
+        ),
+    ],
+)
+def test_a_word_is_hidden_in_other_letters_for_it(word: str, text: str) -> None:
+    assert HiddenWords([word]).hide(f"q={text}, {text}") == (f"q={HIDDEN}, {HIDDEN}", 2)
 
 
 def test_a_word_is_hidden_in_either_normal_form_and_over_ends_of_lines() -> None:
