@@ -28,12 +28,12 @@ _SPELLED: Final = re.compile(
     r"(?P<terminal>(?:\x1b|\\+(?:x1b|u001b|033|e))\[[0-9;:?]*[a-z])"
     r"|(?P<pair>\\+ud[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2})"
     r"|\\+(?-i:U)(?P<long>000[0-9a-f]{5}|0010[0-9a-f]{4})"
-    r"|\\+u(?P<code>[0-9a-f]{4})|(?P<bytes>(?:\\+x(?!1b)[0-9a-f]{2})+)"
-    r"|(?P<space>(?:[ ](?=\s|\\+[nrtfb])|[^\S ]|\\+[nrtfb\t])(?:\s|\\+[nrtfb\t])*)"
+    r"|\\+u(?P<code>[0-9a-f]{4})|(?P<bytes>(?:\\+x(?!1b)[0-9a-f]{2})++)"
+    r"|(?P<space>(?:[ ](?=\s|\\+[nrtfb])|[^\S ]|\\+[nrtfb\t])(?:\s|\\+[nrtfb\t])*+)"
     r"|\\+(?P<sign>[\"'/])|(?P<slash>\\{2,})"
     r"|&(?:amp;)*(?P<entity>\#\d{1,7}|\#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});"
-    r"|(?P<percent>(?:%(?:25)*[0-9a-f]{2})+)"
-    r"|(?-i:(?P<printable>(?:=[89A-F][0-9A-F]){2,}))"
+    r"|(?P<percent>(?:%(?:25)*[0-9a-f]{2})++)"
+    r"|(?-i:(?P<printable>(?:=[89A-F][0-9A-F]){2,}+))"
     r"|(?P<plus>(?<=[^\s+])\++(?=[^\s+]))"
     rf"|(?P<unseen>[{_UNSEEN}]+|(?<=i)\u0307)",
     re.IGNORECASE,
