@@ -158,11 +158,15 @@ class SharedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What goes into a file: its title, its events, and how many pieces were hidden for each reason."""
+    """What goes into a file: its title, its events, and how many pieces were hidden for each reason.
+
+    `places` are at how many places each word to hide stood, in the order of the words.
+    """
 
     title: str
     events: tuple[SharedEvent, ...]
     hidden: Mapping[Reason, int]
+    places: tuple[int, ...]
 
 
 def nature_of(event: Event | Unrecognised | Erased) -> Nature:
@@ -219,7 +223,8 @@ def shared(
     fold = _Fold(natures, redactions, hiding, names, pictures or {})
     shown = tuple(map(fold.event, events))
     title = fold.text(title)
-    return Shared(title, shown, {name: count for name, count in fold.hidden.items() if count})
+    hidden = {name: count for name, count in fold.hidden.items() if count}
+    return Shared(title, shown, hidden, tuple(fold.places))
 
 
 @dataclass
@@ -233,6 +238,7 @@ class _Fold:
 
     def __post_init__(self) -> None:
         self._words = HiddenWords(self.hiding.words)
+        self.places = [0] * len(self.hiding.words)
         self._names = HiddenWords(self.names if self.hiding.people else ())
 
     def event(self, event: ShownEvent) -> SharedEvent:
@@ -253,7 +259,8 @@ class _Fold:
         if not (self._words or self._names):
             return shown
         readings, words = readings_of(shown), bytearray(len(shown))
-        self._words.mark(readings, words)
+        places = self._words.mark(readings, words)
+        self.places = [sum(each) for each in zip(self.places, places, strict=True)]
         both = bytearray(words)
         self._names.mark(readings, both)
         stretches = tuple(marked(both))

@@ -236,6 +236,15 @@ def test_a_file_ends_between_two_events_once_its_time_is_over() -> None:
         shared("key", share.in_time(0.0, events), {}, Redactions(), Hiding(), names=())
 
 
+def test_a_file_says_by_number_at_how_many_places_each_word_stood(page: Served) -> None:
+    text = made(page, words="regreted\n\nLOPEZ\npez")
+    found = re.findall(r"<li>Word (\d) of the list: <b>(\d) places?</b>", text)
+    assert found[0] == ("1", "0")
+    assert (found[1][1], found[2][1]) == (found[1][1], found[1][1]) != ("0", "0")
+    assert "regreted" not in text
+    assert "of the list" not in made(page)
+
+
 def test_a_name_is_hidden_whole_where_a_word_is_part_of_it() -> None:
     said = "Ada Lovelace met Lovelace Byron, and Ada."
     event = ShownEvent(1, 0, (ShownRow(row("user", "text"), "other", said),), ())
@@ -243,6 +252,7 @@ def test_a_name_is_hidden_whole_where_a_word_is_part_of_it() -> None:
     content = shared("key", [event], {}, Redactions(), hiding, names=["Ada Lovelace", "Byron"])
     assert content.events[0].rows[0].text == "[hidden] met [hidden], and [hidden]."
     assert content.hidden == {"words": 3}
+    assert content.places == (2, 1)
 
 
 def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) -> None:
