@@ -14,8 +14,8 @@ from onrecord.projections.history.timeline import Timeline
 from onrecord.projections.matching.request_diff import Reason, RequestContent
 
 REASONS: Final[Mapping[Reason, str]] = {
-    "not recorded yet": "Recorded later.",
-    "given up": "Given up, or not on the main branch.",
+    "not recorded yet": "Not recorded yet.",
+    "given up": "On another branch of the conversation.",
     "redaction": "Redacted.",
     "compaction": "A summary stands in its place.",
     "window": "Outside of the window.",

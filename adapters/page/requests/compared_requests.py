@@ -1,19 +1,33 @@
-"""Two requests of a conversation, read to be compared: one of them as it was sent, where it was."""
+"""Two requests of a conversation, read to be compared: one that was sent, as it was sent."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.history_queries import (
-    event_at,
-    recipe_content,
-    request_content,
+from onrecord.adapters.conversation.history_queries import documents_held, event_at
+from onrecord.adapters.page.requests.comparison import (
+    ComparisonView,
+    DocumentPair,
+    Side,
+    comparison_view,
 )
-from onrecord.adapters.page.requests.comparison import ComparisonView, Side, comparison_view
-from onrecord.adapters.page.requests.request_reading import Wish
-from onrecord.adapters.page.requests.sent_requests import requests_sent
-from onrecord.projections.matching.request_diff import compare
+from onrecord.adapters.page.requests.document_view import DocumentView, document_view, sources_of
+from onrecord.adapters.page.requests.request_reading import (
+    LOOKED_THROUGH,
+    Wish,
+    content_of,
+    ending,
+)
+from onrecord.adapters.page.requests.sent_requests import request_at
+from onrecord.adapters.page.requests.shown_request import AS_SENT, Choice, plan
+from onrecord.adapters.streams.event_reading import read_through
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.history.held_documents import HeldDocument
+from onrecord.projections.history.responses import Place
+from onrecord.projections.matching.request_diff import RequestContent, compare
 
 
 def read_comparison(
@@ -22,27 +36,50 @@ def read_comparison(
     """Return how two requests differ.
 
     `is_as_sent`: where a request was sent at the version of the one before, it is that one, under the
-    options it was sent with, whichever its API.
+    options it was sent with, whichever its API. So is the one after if its API is `sent`.
     """
-    one = (_as_sent(conversation, before) if is_as_sent else None) or _side(conversation, before)
-    other = _side(conversation, after)
+    is_sent = before.api == AS_SENT or (is_as_sent and _was_sent(conversation, before.at))
+    one = _as_sent(conversation, before) if is_sent else _side(conversation, before)
+    other = _as_sent(conversation, after) if after.api == AS_SENT else _side(conversation, after)
     read = partial(event_at, stream_of(conversation))
-    diff = compare(after.api, one.content, other.content, read)
-    return comparison_view(diff, one, other)
+    diff = compare(other.api, one.content, other.content, read)
+    return comparison_view(diff, one, other, _documents(conversation, one.content, other.content))
+
+
+def _was_sent(conversation: Conversation, version: int | None) -> bool:
+    sent = None if version is None else request_at(conversation, version)
+    return sent is not None and not sent.is_aside
 
 
 def _side(conversation: Conversation, wish: Wish) -> Side:
-    _, content = request_content(conversation, wish.at, wish.api, wish.window)
-    return Side(content.version, wish.api, is_as_sent=False, content=content)
+    _, content = content_of(conversation, wish)
+    return Side(wish.at or content.version, wish.api, is_as_sent=False, content=content)
 
 
-def _as_sent(conversation: Conversation, wish: Wish) -> Side | None:
-    """Return the request that was sent at a version; None where none was, or a program made it."""
-    for sent in requests_sent(conversation, wish.at, 1):
-        if sent.version != wish.at:
-            return None
-        if sent.recipe is None:
-            return _side(conversation, Wish(sent.api, wish.at))
-        _, content = recipe_content(conversation, sent.recipe)
-        return Side(sent.version, sent.api, is_as_sent=True, content=content)
-    return None
+def _as_sent(conversation: Conversation, wish: Wish) -> Side:
+    """Return the request that was sent at a version, or else one that is made as the last one was."""
+    at = conversation.head().version if wish.at is None else wish.at
+    planned = plan(conversation, Choice(at))
+    return replace(_side(conversation, planned.wish), is_as_sent=planned.is_as_sent)
+
+
+def _documents(
+    conversation: Conversation, one: RequestContent, other: RequestContent
+) -> tuple[DocumentPair, ...]:
+    """Return where each document of the last events is in two requests."""
+    stream = stream_of(conversation)
+    until = max(one.version, other.version)
+    looked_through = ending(stream.lineages().whole(until), LOOKED_THROUGH)
+    recorded: dict[Place, RecordedEvent] = {
+        (event.conversation_id, event.version): event
+        for event in read_through(stream.backend, looked_through)
+    }
+    views = [partial(_view_of, recorded, content) for content in (one, other)]
+    documents = documents_held(stream.backend, ending(stream.lineage(until), LOOKED_THROUGH))
+    return tuple((views[0](each), views[1](each)) for each in documents)
+
+
+def _view_of(
+    recorded: Mapping[Place, RecordedEvent], content: RequestContent, held: HeldDocument
+) -> DocumentView:
+    return document_view(held, sources_of(recorded, content.blocks()), content)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.adapters.page.requests.absent_events import REASONS, line_of
 from onrecord.adapters.page.requests.block_views import OriginView, origin_view
+from onrecord.adapters.page.requests.document_view import DocumentView
 from onrecord.projections.history.history import Note
 from onrecord.projections.history.responses import Place
 from onrecord.projections.matching.request_diff import EventChange, RequestContent, RequestDiff
@@ -17,6 +18,9 @@ CHANGES: Final = 300
 """The most changes that are shown, and the most events that are alike."""
 
 Change = Literal["added", "removed", "changed"]
+
+DocumentPair: TypeAlias = tuple[DocumentView, DocumentView]
+"""Where a document is in the request before, and where in the one after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,9 @@ class ComparisonView:
     alike: tuple[OriginView, ...]
 
 
-def comparison_view(diff: RequestDiff, before: Side, after: Side) -> ComparisonView:
+def comparison_view(
+    diff: RequestDiff, before: Side, after: Side, documents: Iterable[DocumentPair] = ()
+) -> ComparisonView:
     """Return how two requests of a conversation differ, what holds for all of it first."""
     places = {**before.content.blocks(), **after.content.blocks()}
     notes = before.content.notes(places), after.content.notes(places)
@@ -73,7 +79,7 @@ def comparison_view(diff: RequestDiff, before: Side, after: Side) -> ComparisonV
     return ComparisonView(
         before=before,
         after=after,
-        changes=(*_settings(diff), *events),
+        changes=(*_settings(diff), *_documents(documents), *events),
         more=max(0, len(diff.events) - CHANGES),
         alike=tuple(origin_view(place, conversation) for place in _alike(diff, before, after)),
     )
@@ -98,6 +104,24 @@ def _settings(diff: RequestDiff) -> Iterator[ChangeView]:
     yield from (ChangeView("added", "tool", name) for name in tools.added)
     yield from (ChangeView("removed", "tool", name) for name in tools.removed)
     yield from (ChangeView("changed", "tool", name) for name in tools.changed)
+
+
+def _documents(documents: Iterable[DocumentPair]) -> Iterator[ChangeView]:
+    for before, after in documents:
+        if before.is_seen == after.is_seen:
+            continue
+        yield ChangeView(
+            change="added" if after.is_seen else "removed",
+            kind="document",
+            text=f"{after.name} ({after.media_type})" if after.name else after.media_type,
+            origin=OriginView(after.version, after.is_own),
+            before=_whereabouts(before),
+            after=_whereabouts(after),
+        )
+
+
+def _whereabouts(document: DocumentView) -> Form:
+    return Form(REASONS["not recorded yet"] if document.is_later else document.why)
 
 
 def _event(

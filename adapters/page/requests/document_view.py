@@ -8,24 +8,33 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.page.requests.absent_events import reason_of
+from onrecord.domain.documents import Modality
 from onrecord.domain.errors import counted
 from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.apis.request import Route, Where
+from onrecord.projections.apis.request import Route
 from onrecord.projections.history.held_documents import HeldDocument
 from onrecord.projections.history.responses import Place
 from onrecord.projections.matching.request_diff import RequestContent
 
-_WAYS: Final[Mapping[Where, str]] = {
-    "inline": "Goes where it stands",
-    "behind": "Goes behind the result that holds it",
-    "words": "Words go in its place",
+_KINDS: Final[Mapping[Modality, str]] = {
+    "text": "texts",
+    "image": "pictures",
+    "document": "documents",
+    "audio": "sound",
+    "video": "videos",
 }
+_PDF: Final = "application/pdf"
+_NOT_TAKEN: Final = "is not taken"
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document of the conversation: whether it is in the request, and why or why not."""
+    """A document of the conversation: whether it is in the request, and why or why not.
+
+    `rule` names the entry of the capabilities that decided. `is_later` says that the document was
+    recorded after what the request is made of.
+    """
 
     version: int
     is_own: bool
@@ -34,6 +43,7 @@ class DocumentView:
     is_seen: bool
     why: str
     rule: str
+    is_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,12 @@ def document_view(
         is_seen=is_seen,
         why=why,
         rule=rule,
+        is_later=_is_later(held, content),
     )
+
+
+def _is_later(held: HeldDocument, content: RequestContent) -> bool:
+    return held.conversation_id == content.conversation and held.version > content.version
 
 
 def _is_of(route: Route, held: HeldDocument, place: Place) -> bool:
@@ -95,7 +110,7 @@ def _whereabouts(
     held: HeldDocument, sources: DocumentSources, content: RequestContent
 ) -> tuple[bool, str, str]:
     """Return whether a document goes, why, and the entry of the capabilities that decided."""
-    if held.conversation_id == content.conversation and held.version > content.version:
+    if _is_later(held, content):
         later = counted(held.version - content.version, "version")
         return False, f"Recorded later: {later} after the request.", ""
     place = _holder(held, sources)
@@ -104,6 +119,19 @@ def _whereabouts(
         return False, "Not read." if event is None else reason_of(event, content), ""
     routes = [each for each in content.report.routes if _is_of(each, held, place)]
     if not routes:
-        return True, "Goes where it stands.", ""
-    where, why, row = routes[0].where, routes[0].why, routes[0].row
-    return where != "words", f"{_WAYS[where]}: it {why}.", row
+        return True, "Sent as it is.", ""
+    route = routes[0]
+    api, _, entry = route.row.partition(" ")
+    rule = f"rule of {api if entry in ('', '*') else entry}"
+    return route.where != "words", _way(route, api), rule
+
+
+def _way(route: Route, api: str) -> str:
+    """Return where a document goes, and why, in words."""
+    kind = "PDFs" if route.media_type == _PDF else _KINDS[route.modality]
+    if route.where == "inline":
+        return f"Sent as it is: {api} takes {kind}."
+    if route.where == "behind":
+        return f"Sent behind the result that it came in: {api} takes {kind} in a user's message."
+    why = f"{api} takes no {kind}" if route.why == _NOT_TAKEN else f"It {route.why}"
+    return f"{why}; a sentence stands in its place."

@@ -7,13 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.history_queries import documents_held, request_content
+from onrecord.adapters.conversation.history_queries import (
+    documents_held,
+    recipe_content,
+    request_content,
+)
 from onrecord.adapters.inputs.arguments import version_asked
 from onrecord.adapters.page.requests.request_view import Read, RequestView, Setters, request_view
 from onrecord.adapters.streams.event_reading import in_force, read_through
 from onrecord.adapters.streams.lineage import LineSegment, amendments, parted
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.head import Pointer
+from onrecord.domain.request_template import Recipe
+from onrecord.projections.apis.request import Request
 from onrecord.projections.history.responses import Place
 from onrecord.projections.history.windows import MessageWindow, Window
 from onrecord.projections.matching.request_diff import RequestContent
@@ -30,13 +36,29 @@ END: Final = Window(exchanges=50, step=1)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which request is shown: its window, the number of its last block, and all of it or its end."""
+    """Which request is shown: its window, the number of its last block, and all of it or its end.
+
+    With a recipe it is made by that: its window is the one of the recipe.
+    """
 
     api: str
     at: int | None = None
     window: Window | MessageWindow | None = None
     upto: int | None = None
     is_whole: bool = False
+    recipe: Recipe | None = None
+
+
+def is_long(conversation: Conversation, version: int) -> bool:
+    """Return whether a conversation has so many events up to a version that not all are read."""
+    return length_of(stream_of(conversation).lineages().whole(version)) > LONG
+
+
+def content_of(conversation: Conversation, wish: Wish) -> tuple[Request, RequestContent]:
+    """Return the request of a wish and what it is made of, however long the conversation is."""
+    if wish.recipe is None:
+        return request_content(conversation, wish.at, wish.api, wish.window)
+    return recipe_content(conversation, wish.recipe)
 
 
 def read_request(conversation: Conversation, wish: Wish) -> RequestView:
@@ -44,15 +66,22 @@ def read_request(conversation: Conversation, wish: Wish) -> RequestView:
     stream = stream_of(conversation)
     head = stream.head()
     version = version_asked(head, wish.at)
-    is_long = length_of(stream.lineages().whole(version)) > LONG
-    bounds_window = is_long and not wish.is_whole and wish.window is None
-    window = END if bounds_window else wish.window
-    made, content = request_content(conversation, version, wish.api, window)
+    can_be_bounded = not wish.is_whole and wish.window is None
+    bounds_window = can_be_bounded and is_long(conversation, version)
+    made, content = content_of(conversation, _at_its_end(wish) if bounds_window else wish)
     is_end = bounds_window and content.history.left_out > 0
     if is_end:
         content = replace(content, is_windowed=False)
     read = _read(stream, content, head.version, is_end=is_end, is_whole=wish.is_whole)
-    return request_view(made, content, read, wish.upto)
+    # A request is sent some versions behind those that it is made of.
+    return replace(request_view(made, content, read, wish.upto), at=version)
+
+
+def _at_its_end(wish: Wish) -> Wish:
+    if wish.recipe is None:
+        return replace(wish, window=END)
+    options = {**wish.recipe.options, "window": END.model_dump(mode="json")}
+    return replace(wish, recipe=wish.recipe.model_copy(update={"options": options}))
 
 
 def _read(

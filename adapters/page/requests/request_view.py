@@ -109,8 +109,13 @@ class RequestView:
 
     @property
     def unseen(self) -> tuple[DocumentView, ...]:
-        """The documents that are not in the request."""
-        return tuple(each for each in self.documents if not each.is_seen)
+        """The documents that were recorded when the request was made, and are not in it."""
+        return tuple(each for each in self.documents if not (each.is_seen or each.is_later))
+
+    @property
+    def later(self) -> tuple[DocumentView, ...]:
+        """The documents that were recorded after what the request is made of."""
+        return tuple(each for each in self.documents if each.is_later)
 
 
 def request_view(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
@@ -14,13 +13,9 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.page.answers import shown
 from onrecord.adapters.page.requests.compared_requests import read_comparison
-from onrecord.adapters.page.requests.request_reading import END, Wish, read_request
-from onrecord.adapters.page.requests.request_view import RequestView
-from onrecord.adapters.page.requests.sent_requests import (
-    SentRequest,
-    recorded_request,
-    requests_sent,
-)
+from onrecord.adapters.page.requests.request_reading import END, Wish
+from onrecord.adapters.page.requests.sent_requests import recorded_request, requests_sent
+from onrecord.adapters.page.requests.shown_request import AS_SENT, Choice, Shown, plan, read_shown
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Version
@@ -29,12 +24,16 @@ from onrecord.adapters.service.routes.conversations import At, begun
 from onrecord.adapters.service.routes.requests import AtLeastOne, WindowQuery
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.projections.apis.request import APIS
+from onrecord.projections.history.windows import MessageWindow, Window
 
 WINDOWS: Final = (1, 2, 3, 5, 10, 20)
 """The windows that the page offers, in exchanges."""
 
 MESSAGE_WINDOWS: Final = (5, 10, 20, 50)
 """The windows that the page offers, in messages."""
+
+MOST_MISSING: Final = 4
+"""So many things that are not in a request, or documents that are, are not folded."""
 
 _STRATEGY: Final = "message-window"
 
@@ -97,24 +96,13 @@ class DiffQuery(PageWindow):
     """The API of the first request; without one it is as it was sent, or for the API of the second."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A request with those that were sent before it and at its version, or why there is none."""
-
-    api: str
-    at: int
-    view: RequestView | None
-    refusal: str | None
-    sent_now: SentRequest | None
-    sent_before: SentRequest | None
-
-
 async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     """Return the page of a request, with a slider over the versions of its conversation."""
     _, head = await begun(call)
     asked = call.query
     at = min(asked.at or head.version, head.version)
-    page = await call.steps.run_long(partial(_page, _plain(call), asked, at))
+    choice = Choice(at, asked.api, asked.window(), asked.upto, asked.whole)
+    page = await call.steps.run_long(partial(_page, _plain(call), choice))
     sent = await call.steps.run_long(partial(requests_sent, _plain(call)))
     return await shown(
         call,
@@ -123,8 +111,6 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
         sent=sent,
         version=head.version,
         asked_at=asked.at or at,
-        windows=_choices(WINDOWS, asked.exchanges),
-        message_windows=_choices(MESSAGE_WINDOWS, asked.messages),
     )
 
 
@@ -146,7 +132,8 @@ async def diff(call: Call[DiffQuery, Empty]) -> Response:
     after = Wish(api, asked.b, asked.window())
     read = partial(read_comparison, _plain(call), before, after, is_as_sent=not asked.a_api)
     view = await call.steps.run_long(read)
-    return await _shown_to(call, "diff", view=view, kept=_joined(asked.named()))
+    chosen = {} if api == AS_SENT else {"api": api, **asked.named()}
+    return await _shown_to(call, "diff", view=view, chosen=_joined(chosen))
 
 
 async def recorded(call: Call[Empty, Empty]) -> Response:
@@ -169,7 +156,7 @@ async def _fragment(call: Call[RequestQuery, Empty], template: str) -> Response:
     if await call.request.is_disconnected():
         return Response(status_code=GONE)
     at = call.query.at or head.version
-    page = await call.steps.run_long(partial(_seen, _plain(call), call.query, at, call.path["api"]))
+    page = await call.steps.run_long(partial(_seen, _plain(call), _choice(call, at)))
     if await call.request.is_disconnected():
         return Response(status_code=GONE)
     return await shown(call, template, **_values(call, page))
@@ -179,20 +166,49 @@ def _plain(call: Call[Any, Any]) -> Conversation:
     return store_of(call.store).conversation(call.path["key"])
 
 
-def _values(call: Call[Any, Any], page: _Shown) -> dict[str, Any]:
-    asked = call.query
+def _choice(call: Call[RequestQuery, Any], at: int) -> Choice:
+    """Return what is chosen by the address of a fragment: no API and no window where that is `sent`."""
+    asked, api = call.query, call.path["api"]
+    if api == AS_SENT:
+        return Choice(at, upto=asked.upto, is_whole=asked.whole)
+    return Choice(at, api, asked.window(), asked.upto, asked.whole)
+
+
+def _values(call: Call[Any, Any], page: Shown) -> dict[str, Any]:
+    asked, wish = call.query, page.plan.wish
+    window = _fields(wish.window)
+    # What a person chose stays as the slider moves; without a choice, each request is as it was sent.
+    kept = window.named() if page.plan.is_chosen else {}
+    chosen = {"api": wish.api, **kept} if page.plan.is_chosen else {}
     whole = {"whole": "true"} if asked.whole else {}
     return {
         "key": call.path["key"],
         "page": page,
+        "plan": page.plan,
         "view": page.view,
-        "kept": _joined(asked.named()),
-        "also": _joined({**asked.named(), **whole}),
+        "way": wish.api if page.plan.is_chosen else AS_SENT,
+        "chosen": _joined(chosen),
+        "kept": _joined({**kept, **whole}),
+        "kept_window": _joined(kept),
+        "most_missing": MOST_MISSING,
         "is_whole": asked.whole,
-        "window": asked,
+        "window": window,
+        "windows": _choices(WINDOWS, window.exchanges),
+        "message_windows": _choices(MESSAGE_WINDOWS, window.messages),
         "end": END.exchanges,
-        "apis": tuple(dict.fromkeys((*APIS, page.api))),
+        "apis": tuple(dict.fromkeys((*APIS, wish.api))),
     }
+
+
+def _fields(window: Window | MessageWindow | None) -> PageWindow:
+    """Return a window as the fields of the form; a recipe's may be any."""
+    match window:
+        case None:
+            return PageWindow()
+        case MessageWindow():
+            return PageWindow.model_construct(messages=window.messages, strategy=window.strategy)
+        case Window():
+            return PageWindow.model_construct(**window.model_dump())
 
 
 def _joined(members: dict[str, Any]) -> str:
@@ -204,23 +220,17 @@ def _choices(offered: tuple[int, ...], chosen: int | None) -> list[int]:
     return sorted({*offered, chosen or offered[0]})
 
 
-def _page(conversation: Conversation, asked: RequestPageQuery, at: int) -> _Shown:
-    """Return the request at a version, for the API that was asked last; or say why there is none."""
-    sent = requests_sent(conversation, at, 1)
-    api = asked.api or (sent[0].api if sent else APIS[0])
+def _page(conversation: Conversation, choice: Choice) -> Shown:
+    """Return the request of a choice, or say why there is none."""
+    planned = plan(conversation, choice)
     try:
-        return _seen(conversation, asked, at, api)
+        return read_shown(conversation, planned)
     except (NothingToSend, UnsupportedDocument) as exc:
-        return _Shown(api, at, None, str(exc), None, None)
+        return Shown(planned, refusal=str(exc))
 
 
-def _seen(conversation: Conversation, asked: RequestQuery, at: int, api: str) -> _Shown:
-    wish = Wish(api, at, asked.window(), asked.upto, asked.whole)
-    view = read_request(conversation, wish)
-    sent = requests_sent(conversation, at, 2)
-    now = next((each for each in sent if each.version == at), None)
-    before = next((each for each in sent if each.version < at), None)
-    return _Shown(api, at, view, None, now, before)
+def _seen(conversation: Conversation, choice: Choice) -> Shown:
+    return read_shown(conversation, plan(conversation, choice))
 
 
 _REQUESTS: Final = "/c/{key}/requests"

@@ -32,7 +32,8 @@ export async function fill(element, path, signal) {
   } catch (error) {
     if (error.name !== "AbortError") element.textContent = "This could not be loaded.";
   } finally {
-    element.removeAttribute("aria-busy");
+    // Who asked again meanwhile still waits.
+    if (!signal?.aborted) element.removeAttribute("aria-busy");
   }
 }
 

@@ -11,6 +11,8 @@ const KEYS = {
   "/": find,
   "[": () => change(-1),
   "]": () => change(1),
+  "{": () => toRequest(-1),
+  "}": () => toRequest(1),
   "?": () => dialog.showModal(),
 };
 
@@ -60,6 +62,16 @@ function change(by) {
   }
   slider.valueAsNumber += by;
   slider.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+/** Move a slider to the next or previous of the versions that it marks: the requests that were sent. */
+function toRequest(by) {
+  const slider = document.querySelector("main input[type=range][list]");
+  if (slider === null) return;
+  const marks = [...slider.list.options].map((each) => Number(each.value)).sort((a, b) => a - b);
+  const at = slider.valueAsNumber;
+  const next = by > 0 ? marks.find((each) => each > at) : marks.findLast((each) => each < at);
+  if (next !== undefined) change(next - at);
 }
 
 function isTyping(target) {

@@ -7,12 +7,16 @@ const PAUSE = 150; // in milliseconds: so long the slider rests before a request
 const form = document.querySelector("form[data-slider]");
 const place = document.querySelector(form.dataset.slider);
 const { at, api } = form.elements;
+const FIELDS = ["api", "exchanges", "messages", "strategy"];
+let isChosen = "chosen" in form.dataset;
 let asked = new AbortController();
 let pause = 0;
 
 function query() {
   const query = new URLSearchParams(new FormData(form));
   for (const [name, value] of [...query]) if (!value) query.delete(name);
+  // Without a choice of an API or a window, each request is shown as it was sent.
+  if (!isChosen) for (const name of FIELDS) query.delete(name);
   if (!query.has("messages")) query.delete("strategy");
   return query;
 }
@@ -24,8 +28,21 @@ function show() {
   const wish = query();
   history.replaceState(null, "", `${base}?${wish}`);
   wish.delete("api");
-  fill(place, `${base}/${encodeURIComponent(api.value)}?${wish}`, asked.signal);
+  const way = isChosen ? api.value : "sent";
+  fill(place, `${base}/${encodeURIComponent(way)}?${wish}`, asked.signal);
 }
+
+/** Set the fields to what the request that is shown was made with. */
+place.addEventListener("filled", () => {
+  const sum = place.querySelector(".seen-sum");
+  if (isChosen || sum === null) return;
+  for (const name of FIELDS) {
+    const field = form.elements[name];
+    const value = sum.dataset[name];
+    field.value = value;
+    if (field.value !== value) field.add(new Option(value, value, true, true));
+  }
+});
 
 at.addEventListener("input", () => {
   form.querySelector("output").textContent = at.value;
@@ -34,6 +51,7 @@ at.addEventListener("input", () => {
 });
 form.addEventListener("change", ({ target }) => {
   if (target === at) return;
+  isChosen = true;
   // A window counts exchanges or messages: the one that is chosen last.
   if (target.dataset.instead && target.value) form.elements[target.dataset.instead].value = "";
   show();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -14,27 +14,25 @@ from onrecord.adapters.page.requests.block_views import OriginView, PieceView
 from onrecord.adapters.page.requests.compared_requests import read_comparison
 from onrecord.adapters.page.requests.request_reading import Wish, read_request
 from onrecord.adapters.page.requests.request_view import RequestView
-from onrecord.adapters.page.requests.sent_requests import recorded_request, requests_sent
+from onrecord.adapters.page.requests.sent_requests import (
+    recorded_request,
+    requests_sent,
+)
 from onrecord.domain import jsontext
-from onrecord.domain.content import Native
 from onrecord.domain.events import (
-    Event,
     RequestSent,
-    ServerToolCallRecorded,
-    ServerToolResultRecorded,
 )
 from onrecord.projections.apis.request import recipe_of
 from onrecord.projections.matching.template import split
 from tests.adapters.frameworks.recorded_runs import FIRST, RUNS
+from tests.adapters.page.parcel_chats import ANTHROPIC, answer, parcel_chat, pieces_of
 from tests.adapters.service.served import Served, served
-from tests.factories import native_answer, tool_call, tool_result
+from tests.factories import tool_call, tool_result
 
-ANTHROPIC = "anthropic-messages"
 APIS = (
     *(ANTHROPIC, "openai-chat", "openai-responses"),
     *("gemini", "bedrock-converse", "ollama"),
 )
-PDF = b"%PDF-1.7\n%a report of parcels\n%%EOF\n"
 
 
 @pytest.fixture
@@ -45,65 +43,13 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture
 def chat(store: Store) -> Conversation:
-    """Given: a prompt (2), a text, a call and its result (3, 4, 6), a search (8 to 10), a PDF (12)."""
-    chat = store.conversation("support/4711")
-    chat.user("Where is my parcel?")
-    response = uuid4()
-    answer(chat, response, tool_call("bad id!", "find parcel"))
-    chat.log.append(tool_result("bad id!", "It is in Ghent."))
-    chat.user("How is the weather there?")
-    response = uuid4()
-    answer(chat, response, *searched(response))
-    chat.user("Read this.", documents=[PDF])
-    return chat
-
-
-def answer(chat: Conversation, response: UUID, *events: Event) -> None:
-    said = native_answer(response, "Let me look at that.")
-    chat.log.append(
-        said, *events, onrecord.ResponseCompleted(response=response, api=ANTHROPIC, envelope={})
-    )
-
-
-def searched(response: UUID) -> tuple[Event, Event]:
-    call = {
-        "type": "server_tool_use",
-        "id": "srvtoolu_1",
-        "name": "web_search",
-        "input": {"query": "weather in Ghent"},
-    }
-    hit = {
-        "type": "web_search_result",
-        "url": "https://weather.example/ghent",
-        "title": "Ghent: rain all day",
-        "encrypted_content": "eHg=",
-    }
-    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [hit]}
-    return (
-        ServerToolCallRecorded(
-            response=response,
-            index=1,
-            call_id="srvtoolu_1",
-            name="web_search",
-            content=Native(api=ANTHROPIC, value=call),
-        ),
-        ServerToolResultRecorded(
-            response=response,
-            index=2,
-            call_id="srvtoolu_1",
-            content=Native(api=ANTHROPIC, value=found),
-        ),
-    )
+    return parcel_chat(store)
 
 
 def seen(
     chat: Conversation, api: str, at: int | None = None, window: Window | None = None
 ) -> RequestView:
     return read_request(chat, Wish(api, at, window))
-
-
-def pieces_of(view: RequestView) -> list[PieceView]:
-    return [piece for message in view.blocks.messages for piece in message.pieces]
 
 
 def versions(view: RequestView) -> list[tuple[str, tuple[int, ...]]]:
@@ -237,7 +183,7 @@ def test_a_request_is_compared_with_one_for_another_api(chat: Conversation) -> N
     before, after = Wish(ANTHROPIC, at=10), Wish("gemini", at=12)
     view = read_comparison(chat, before, after, is_as_sent=False)
     changes = {each.origin.version: each for each in view.changes if each.origin is not None}
-    assert (changes[12].change, changes[12].before.why) == ("added", "Recorded later.")
+    assert (changes[12].change, changes[12].before.why) == ("added", "Not recorded yet.")
     assert {note.rule for note in changes[4].before.notes}, "Anthropic's rules mend its id"
     assert 2 in {each.version for each in view.alike}
     same = read_comparison(chat, after, after, is_as_sent=False)
@@ -289,7 +235,7 @@ def test_the_page_shows_the_request_at_a_version_and_what_changed(page: Served) 
     assert again.status == 304
     changed = page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=3").data.decode()
     assert "When does it come?" in changed
-    assert "Before: Recorded later." in changed
+    assert "Before: Not recorded yet." in changed
     assert changed.startswith("<!doctype html>"), "its own address is a whole page"
     script = {"x-fragment": "?1"}
     part = page.ask("GET", f"{PAGE}/gemini/diff?a=2&b=2", headers=script).data.decode()
