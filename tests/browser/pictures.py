@@ -53,14 +53,14 @@ PICTURES: Final = (
     ),
     Picture(
         "request",
-        "/c/support%2F4712/requests?at=30&exchanges=1",
-        ("Not seen", "depot-north-week-38.pdf", "Outside of the window."),
+        "/c/support%2F4712/requests?at=31",
+        ("This is the request as it was sent", "depot-north-week-38.pdf", "outside of the window."),
     ),
     Picture(
         "diff",
-        "/c/support%2F4712/requests?at=22&exchanges=1",
+        "/c/support%2F4712/requests?at=22",
         ("From version", "Outside of the window."),
-        link="What changed since version",
+        link="What changed since the request at version",
     ),
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -10,22 +9,22 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.history_queries import documents_held, event_at
 from onrecord.adapters.page.requests.comparison import (
     ComparisonView,
-    DocumentPair,
+    Documents,
     Side,
     comparison_view,
 )
-from onrecord.adapters.page.requests.document_view import DocumentView, document_view, sources_of
+from onrecord.adapters.page.requests.document_view import document_view, sources_of
 from onrecord.adapters.page.requests.request_reading import (
     LOOKED_THROUGH,
     Wish,
     content_of,
     ending,
+    length_of,
 )
 from onrecord.adapters.page.requests.sent_requests import request_at
 from onrecord.adapters.page.requests.shown_request import AS_SENT, Choice, plan
 from onrecord.adapters.streams.event_reading import read_through
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.held_documents import HeldDocument
 from onrecord.projections.history.responses import Place
 from onrecord.projections.matching.request_diff import RequestContent, compare
 
@@ -63,23 +62,22 @@ def _as_sent(conversation: Conversation, wish: Wish) -> Side:
     return replace(_side(conversation, planned.wish), is_as_sent=planned.is_as_sent)
 
 
-def _documents(
-    conversation: Conversation, one: RequestContent, other: RequestContent
-) -> tuple[DocumentPair, ...]:
+def _documents(conversation: Conversation, one: RequestContent, other: RequestContent) -> Documents:
     """Return where each document of the last events is in two requests."""
     stream = stream_of(conversation)
     until = max(one.version, other.version)
-    looked_through = ending(stream.lineages().whole(until), LOOKED_THROUGH)
+    whole, main = stream.lineages().whole(until), stream.lineage(until)
+    looked_through = ending(whole, LOOKED_THROUGH)
     recorded: dict[Place, RecordedEvent] = {
         (event.conversation_id, event.version): event
         for event in read_through(stream.backend, looked_through)
     }
-    views = [partial(_view_of, recorded, content) for content in (one, other)]
-    documents = documents_held(stream.backend, ending(stream.lineage(until), LOOKED_THROUGH))
-    return tuple((views[0](each), views[1](each)) for each in documents)
-
-
-def _view_of(
-    recorded: Mapping[Place, RecordedEvent], content: RequestContent, held: HeldDocument
-) -> DocumentView:
-    return document_view(held, sources_of(recorded, content.blocks()), content)
+    before, after = (
+        partial(document_view, sources=sources_of(recorded, content.blocks()), content=content)
+        for content in (one, other)
+    )
+    last = ending(main, LOOKED_THROUGH)
+    return Documents(
+        pairs=tuple((before(each), after(each)) for each in documents_held(stream.backend, last)),
+        not_looked_through=length_of(main) - length_of(last),
+    )

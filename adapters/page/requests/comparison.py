@@ -24,6 +24,14 @@ DocumentPair: TypeAlias = tuple[DocumentView, DocumentView]
 
 
 @dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents that two requests may have; those of so many events before are not among them."""
+
+    pairs: tuple[DocumentPair, ...] = ()
+    not_looked_through: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One of two requests: its version, its API, and whether it is made as it was sent."""
 
@@ -58,7 +66,7 @@ class ComparisonView:
     """What changed from one request to another.
 
     `alike` are the events that both have in the same form. `more` counts the changes that are not
-    shown.
+    shown, `not_looked_through` the events whose documents were not compared.
     """
 
     before: Side
@@ -66,10 +74,11 @@ class ComparisonView:
     changes: tuple[ChangeView, ...]
     more: int
     alike: tuple[OriginView, ...]
+    not_looked_through: int = 0
 
 
 def comparison_view(
-    diff: RequestDiff, before: Side, after: Side, documents: Iterable[DocumentPair] = ()
+    diff: RequestDiff, before: Side, after: Side, documents: Documents = Documents()
 ) -> ComparisonView:
     """Return how two requests of a conversation differ, what holds for all of it first."""
     places = {**before.content.blocks(), **after.content.blocks()}
@@ -79,9 +88,10 @@ def comparison_view(
     return ComparisonView(
         before=before,
         after=after,
-        changes=(*_settings(diff), *_documents(documents), *events),
+        changes=(*_settings(diff), *_documents(documents.pairs), *events),
         more=max(0, len(diff.events) - CHANGES),
         alike=tuple(origin_view(place, conversation) for place in _alike(diff, before, after)),
+        not_looked_through=documents.not_looked_through,
     )
 
 
