@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
+import onrecord
 from onrecord import Conversation
 from onrecord.projections.history.timeline import timeline
 from tests.bench.children import start
+from tests.bench.following import follow
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, take_turns
 from tests.bench.pairings import Pairing
 from tests.bench.payload import API
@@ -37,7 +39,7 @@ _FRAME: Final = (
 
 
 def measures(sqlite: Pairing) -> Iterator[Measure]:
-    """Yield what the server takes for a page and for a step of the slider, then the first frames."""
+    """Yield what the server takes for a page and for a step of the slider, an append there, then the first frames."""
     size = min(_MESSAGES, sqlite.workspace.scale.sizes[-1])
     chat = sqlite.chats(size, "recorded")[0]
     sqlite.workspace.say(f"the page of {size:,} messages")
@@ -45,6 +47,8 @@ def measures(sqlite: Pairing) -> Iterator[Measure]:
         place: str = start(stack, serve, sqlite.url_of(size, "recorded")).recv()
         path = f"/c/{quote(chat.key or '', safe='')}"
         yield from _answers(place, path, chat, size)
+        with onrecord.connect(sqlite.url_of(size, "recorded")) as store:
+            yield follow(store, place, plain_page)
         yield from _frames(stack, place + path, chat, size)
 
 

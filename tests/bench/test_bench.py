@@ -131,7 +131,7 @@ def test_requests_appends_and_batches_over_http_have_their_lines(
 
 def test_the_page_of_a_conversation_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(["page"], capsys)
-    for name in ("answer", "slider"):
+    for name in ("answer", "slider", "live"):
         assert lines[f"page.{name}"]["peer"]["median"] > 0
 
 
