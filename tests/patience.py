@@ -2,6 +2,7 @@
 
 A wait without an end hangs a whole run, and a short one fails where the machine is busy. So every
 wait of a test goes through here, and no other number of seconds stands beside a wait for success.
+Only what a browser shows has a nearer end: there a broken page is likelier than a slow machine.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any, Final
 
 PATIENCE: Final = 600.0
 """Seconds that a test waits for what is to come."""
+
+PAGE_PATIENCE: Final = 30.0
+"""Seconds that a test waits for a page in a browser."""
 
 
 def until(is_so: Callable[[], object], what: str = "it") -> None:

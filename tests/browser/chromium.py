@@ -23,9 +23,16 @@ ARGUMENTS: Final = (
 
 
 def chromium() -> str | None:
-    """Return the program of a Chromium: `$ONRECORD_CHROMIUM`, else the first on PATH that runs."""
+    """Return the program of a Chromium: `$ONRECORD_CHROMIUM`, else the first on PATH that runs.
+
+    FileNotFoundError where the one that is named is not there.
+    """
     named = os.environ.get("ONRECORD_CHROMIUM")
-    return named or next(filter(_runs, filter(None, map(shutil.which, NAMES))), None)
+    if not named:
+        return next(filter(_runs, filter(None, map(shutil.which, NAMES))), None)
+    if shutil.which(named) is None:
+        raise FileNotFoundError(f"ONRECORD_CHROMIUM names {named}, and no such program is here")
+    return named
 
 
 def _runs(program: str) -> bool:

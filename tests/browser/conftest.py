@@ -42,7 +42,10 @@ def pytest_runtest_makereport(
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A Chromium that is here; without one the tests are skipped."""
-    program = chromium()
+    try:
+        program = chromium()
+    except FileNotFoundError as error:
+        pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
     if program is None:
         pytest.skip(MISSING)
     with sync_playwright() as playwright:

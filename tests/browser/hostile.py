@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import quote
 from uuid import uuid4
 
 from onrecord import AssistantCall, Conversation, Store
+from onrecord.adapters.conversation.approvals import request_approval
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.conversation.open_calls import open_calls
+from onrecord.domain import jsontext
 from onrecord.domain.content import Document
-from onrecord.domain.events import DocumentExtracted, ResponseCompleted
+from onrecord.domain.events import DocumentExtracted, RequestSent, ResponseCompleted
+from onrecord.projections.matching.template import split
 from tests.factories import native_answer
 
 CANARY: Final = "window.canary = 1"
@@ -43,10 +48,41 @@ HTML: Final = (
     f"<!doctype html><script>{CANARY}; alert(1)</script><img src={ELSEWHERE}/h.png>".encode()
 )
 
+HOSTILE: Final = f"/c/{quote(KEY, safe='')}"
+SENT: Final = 2
+"""The version of a request that was sent."""
+
+APIS: Final = (
+    *("anthropic-messages", "openai-chat", "openai-responses"),
+    *("gemini", "ollama", "bedrock-converse"),
+)
+PATHS: Final = (
+    "/",
+    f"/?text=right&actor={quote(KEY, safe='')}",
+    HOSTILE,
+    f"{HOSTILE}%2Ffork",
+    f"{HOSTILE}/search?text=right",
+    f"{HOSTILE}/search?text={quote(NAME, safe='')}",
+    *(f"{HOSTILE}/events/{version}" for version in (SENT, 5, 9)),
+    *(f"{HOSTILE}/requests?api={api}" for api in APIS),
+    f"{HOSTILE}/requests?at=7",
+    f"{HOSTILE}/requests/anthropic-messages/diff?a=5&b=12",
+    f"{HOSTILE}/sent/{SENT}",
+    f"{HOSTILE}/times",
+    f"{HOSTILE}/proof",
+    f"{HOSTILE}/share",
+    "/approvals",
+    "/audit",
+    "/usage",
+    "/operations",
+)
+"""Pages that show the hostile conversation. A new page is one more line."""
+
 
 def record_attacks(store: Store) -> None:
-    """Record the conversation, a fork of it, a redaction, and an erasure of another one."""
+    """Record the conversation, a fork, a redaction, an erasure of another one, a call that waits."""
     chat = store.conversation(KEY, actor=NAME)
+    _send(chat)
     chat.instruct(TEXT)
     tool = {"name": "look_up", "description": TEXT, "input_schema": {"type": "object"}}
     chat.tools.declare([tool])
@@ -68,8 +104,25 @@ def record_attacks(store: Store) -> None:
     chat.redact(card, REASON)
     chat.user("And now?")
     chat.fork(f"{KEY}/fork", reason=REASON).user(TEXT)
+    _wait(store.conversation(f"{KEY}/waits", actor=NAME))
     store.conversation("erased", actor=NAME).user(TEXT)
     store.forget("erased", reason=REASON, actor=NAME)
+
+
+def _send(chat: Conversation) -> None:
+    """Record a request that was sent, at version SENT."""
+    template, _ = split(jsontext.write({"model": NAME, "messages": [TEXT]}))
+    chat.log.append(
+        RequestSent(api="anthropic-messages", endpoint=NAME, model=NAME, template=template)
+    )
+
+
+def _wait(chat: Conversation) -> None:
+    """Record a call that waits for a person."""
+    chat.user(TEXT)
+    chat.assistant(calls=[AssistantCall(NAME, {NAME: TEXT}, id=NAME)])
+    (asked,) = open_calls(stream_of(chat))
+    request_approval(stream_of(chat), asked, unsure=False)
 
 
 def _document(chat: Conversation, media_type: str) -> Document:

@@ -24,13 +24,13 @@ LARGEST: Final = 150_000
 class Picture:
     """A picture of docs/page.md: its file, the page, and texts that it shows.
 
-    `link` is followed first; this is how its text begins.
+    `press` names a button that is pressed first, as CSS does.
     """
 
     name: str
     path: str
     shows: tuple[str, ...]
-    link: str | None = None
+    press: str | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -38,8 +38,8 @@ class Picture:
     def stand(self, seen: Watched) -> None:
         """Open the page as the picture has it; fail where it does not show what docs/page.md says."""
         page = seen.visit(self.path)
-        if self.link is not None:
-            page.get_by_role("link", name=self.link).first.click()
+        if self.press is not None:
+            page.locator(self.press).click()
         for text in self.shows:
             expect(page.get_by_text(text).filter(visible=True).first).to_be_visible()
 
@@ -60,14 +60,28 @@ PICTURES: Final = (
         "diff",
         "/c/support%2F4712/requests?at=22",
         ("From version", "Outside of the window."),
-        link="What changed since the request at version",
+        press="form.compare button",
+    ),
+    Picture(
+        "times",
+        "/c/support%2F4712/times",
+        ("depot_log",),
+    ),
+    Picture(
+        "proof",
+        "/c/support%2F4711/proof",
+        ("All of it holds",),
+        press="form.verify button",
     ),
 )
 
 
 def main() -> None:
     """Take all pictures, in Chromium."""
-    program = chromium()
+    try:
+        program = chromium()
+    except FileNotFoundError as error:
+        sys.exit(str(error))
     if program is None:
         sys.exit(MISSING)
     FOLDER.mkdir(exist_ok=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,25 +13,11 @@ import onrecord
 from onrecord import Store
 from tests.adapters.service.served import Served, served
 from tests.browser.conftest import Open
-from tests.browser.hostile import ELSEWHERE, KEY, record_attacks
+from tests.browser.hostile import ELSEWHERE, HOSTILE, PATHS, record_attacks
+from tests.browser.shared_files import shared_file
 
 _LONG: Final = "a line of <b>ten</b> megabytes "
 _TIMES: Final = 10_000_000 // len(_LONG)
-
-HOSTILE: Final = f"/c/{quote(KEY, safe='')}"
-APIS: Final = (
-    *("anthropic-messages", "openai-chat", "openai-responses"),
-    *("gemini", "ollama", "bedrock-converse"),
-)
-PATHS: Final = (
-    "/",
-    f"/?text=right&actor={quote(KEY, safe='')}",
-    HOSTILE,
-    f"{HOSTILE}%2Ffork",
-    *(f"{HOSTILE}/requests?api={api}" for api in APIS),
-    f"{HOSTILE}/requests?at=7",
-)
-"""Pages that show the hostile conversation. A new page is one more line."""
 
 _HREFS: Final = """() => [...document.querySelectorAll("[href], [src], [action], [style], [onerror], [onload]")]
   .filter((each) => !["http:", "https:", "mailto:"].includes(new URL(
@@ -54,6 +40,12 @@ def _record_a_long_line(store: Store) -> None:
     store.conversation("long").user(_LONG * _TIMES)
 
 
+def _open_details(page: Page) -> None:
+    page.evaluate(
+        "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+    )
+
+
 def _nothing_ran(page: Page) -> None:
     for frame in page.frames:
         assert frame.evaluate("window.canary") is None
@@ -65,9 +57,7 @@ def test_nothing_that_is_said_runs_or_leaves_a_page(
 ) -> None:
     seen = opened(hostile.url)
     page = seen.visit(path)
-    page.evaluate(
-        "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
-    )
+    _open_details(page)
     page.mouse.move(200, 200)
     _nothing_ran(page)
     assert page.evaluate(_HREFS) == []
@@ -77,8 +67,20 @@ def test_nothing_that_is_said_runs_or_leaves_a_page(
     assert seen.complaints == []
     assert seen.overflow() <= 0
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.get_by_role("link", name="Onrecord", exact=True).click()
+    page.locator(".brand").click()
     expect(page).to_have_url(f"{hostile.url}/")
+
+
+def test_nothing_that_is_said_runs_or_leaves_a_shared_file(
+    hostile: Served, opened: Open, tmp_path: Path
+) -> None:
+    seen = opened("file://")
+    seen.page.goto(shared_file(hostile, HOSTILE, tmp_path).as_uri())
+    _open_details(seen.page)
+    _nothing_ran(seen.page)
+    assert seen.complaints == []
+    assert seen.overflow() <= 0
+    expect(seen.page.get_by_role("heading", level=1)).to_be_visible()
 
 
 def test_a_document_that_holds_scripts_runs_none_of_them(hostile: Served, opened: Open) -> None:
@@ -112,6 +114,6 @@ def test_a_line_of_ten_megabytes_leaves_the_page_of_use(
     page = seen.visit(path)
     expect(page.get_by_text("characters more").first).to_be_visible()
     assert seen.overflow() <= 0
-    page.get_by_role("link", name="Onrecord", exact=True).click()
+    page.locator(".brand").click()
     expect(page).to_have_url(f"{hostile.url}/")
     assert seen.complaints == []

@@ -1,59 +1,26 @@
-"""What holds for each page of Onrecord in a browser. A new page is one more line of PAGES."""
+"""What holds for each page of Onrecord in a browser."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from tests.adapters.service.served import Served
 from tests.browser.conftest import Open
-from tests.browser.watched import NARROW, Scheme
-
-
-@dataclass(frozen=True)
-class Place:
-    """A page of the demo's store: its name in the tests, its path, and how it answers."""
-
-    name: str
-    path: str
-    status: int = 200
-
-    def __str__(self) -> str:
-        return self.name
-
-
-MAIN: Final = "/c/support%2F4711"
-REPORT: Final = "/c/support%2F4712"
-
-PAGES: Final = (
-    Place("list", "/"),
-    Place("search", "/?text=parcel"),
-    Place("nothing found", "/?actor=nobody"),
-    Place("conversation", MAIN),
-    Place("event", f"{MAIN}?at=17#v17"),
-    Place("tools and redaction", REPORT),
-    Place("approval", "/c/support%2F4713"),
-    Place("request", f"{MAIN}/requests?at=72"),
-    Place("request in a window", f"{REPORT}/requests?at=30&exchanges=1"),
-    Place("time and cost", f"{MAIN}/times?by=cost"),
-    Place("sign in", "/sign-in"),
-    Place("no conversation", "/c/nobody", 404),
-)
-SCHEMES: Final[tuple[Scheme, ...]] = ("light", "dark")
-
-_FOCUS: Final = """
-(place => place && { text: place.textContent, isInMain: Boolean(place.closest("main")) })(document.activeElement)
-"""
+from tests.browser.places import PAGES, REPORT, Place
+from tests.browser.shared_files import shared_file
+from tests.browser.watched import NARROW, Watched
 
 
 @pytest.mark.parametrize("place", PAGES, ids=str)
-def test_a_page_is_silent_keeps_to_its_origin_and_fits_a_phone(
+def test_a_page_is_silent_keeps_to_its_origin_fits_a_phone_and_serves_everybody(
     demo: Served, opened: Open, place: Place
 ) -> None:
     seen = opened(demo.url)
-    seen.visit(place.path, place.status)
+    place.open(seen)
+    _serves_everybody(seen)
     seen.page.set_viewport_size(NARROW)
     seen.settled()
     assert seen.overflow() <= 0
@@ -61,26 +28,46 @@ def test_a_page_is_silent_keeps_to_its_origin_and_fits_a_phone(
 
 
 @pytest.mark.parametrize("place", PAGES, ids=str)
-def test_axe_finds_nothing_serious_neither_light_nor_dark(
-    demo: Served, opened: Open, place: Place
-) -> None:
-    seen = opened(demo.url)
-    page = seen.visit(place.path, place.status)
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        assert (scheme, seen.axe()) == (scheme, [])
-
-
-@pytest.mark.parametrize("place", PAGES, ids=str)
 def test_the_keyboard_reaches_the_content_by_the_first_link(
     demo: Served, opened: Open, place: Place
 ) -> None:
-    page = opened(demo.url).visit(place.path, place.status)
-    page.locator("body").evaluate("() => document.activeElement?.blur()")
+    page = place.open(opened(demo.url))
+    if page.locator("main [autofocus]").count() == 1:
+        expect(page.locator("main [autofocus]")).to_be_focused()
+        return
     page.keyboard.press("Tab")
-    first = page.evaluate(_FOCUS)
-    if not first["isInMain"]:
-        assert first["text"] == "Skip to the content"
-        page.keyboard.press("Enter")
-        page.keyboard.press("Tab")
-        assert page.evaluate(_FOCUS)["isInMain"]
+    _, _, target = place.path.partition("#")
+    if target:
+        assert _is_focus_in(page, f"#{target}"), "the keyboard goes on where the address leads"
+        return
+    expect(page.locator("a.skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert _is_focus_in(page, "main")
+
+
+def test_a_shared_file_loads_nothing_and_serves_everybody(
+    demo: Served, opened: Open, tmp_path: Path
+) -> None:
+    seen = opened("file://")
+    page = seen.page
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    file = shared_file(demo, REPORT, tmp_path)
+    page.goto(file.as_uri())
+    assert asked == [file.as_uri()]
+    _serves_everybody(seen)
+    page.set_viewport_size(NARROW)
+    assert seen.overflow() <= 0
+    assert seen.complaints == []
+
+
+def _serves_everybody(seen: Watched) -> None:
+    """Fail where axe finds something serious, light or dark."""
+    assert seen.axe() == []
+    seen.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert seen.axe("color-contrast") == []
+
+
+def _is_focus_in(page: Page, place: str) -> bool:
+    return bool(page.locator(place).evaluate("place => place.contains(document.activeElement)"))

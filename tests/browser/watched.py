@@ -17,14 +17,14 @@ from playwright.sync_api import (
     expect,
 )
 
-from tests.patience import PATIENCE
+from tests.patience import PAGE_PATIENCE
 
 Scheme = Literal["light", "dark"]
 
 WIDE: Final[ViewportSize] = {"width": 1280, "height": 900}
 NARROW: Final[ViewportSize] = {"width": 390, "height": 844}
 _SERIOUS: Final = frozenset({"serious", "critical"})
-_PATIENCE: Final = PATIENCE * 1000
+_PATIENCE: Final = PAGE_PATIENCE * 1000
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Watched:
 
     def settled(self) -> Page:
         """Return the page once all that it loads by itself is there."""
-        waits = self.page.locator("[data-fragment]:empty, [aria-busy=true]")
-        expect(waits).to_have_count(0)
+        expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
         return self.page
 
-    def axe(self) -> list[str]:
-        """Return what axe finds serious or critical: the rule, and where."""
-        results = cast("Any", Axe()).run(self.page)
+    def axe(self, *rules: str) -> list[str]:
+        """Return what axe finds serious or critical, by some rules or all: the rule, and where."""
+        options = {"runOnly": list(rules)} if rules else None
+        results = cast("Any", Axe()).run(self.page, options=options)
         found: list[dict[str, Any]] = results.response["violations"]
         return [
             f"{each['id']}: {each['help']}: {each['nodes'][0]['html']}"

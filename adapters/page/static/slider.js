@@ -46,6 +46,7 @@ place.addEventListener("filled", () => {
 
 at.addEventListener("input", () => {
   form.querySelector("output").textContent = at.value;
+  place.setAttribute("aria-busy", "true");
   clearTimeout(pause);
   pause = setTimeout(show, PAUSE);
 });
