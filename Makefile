@@ -55,8 +55,9 @@ demo: .venv/.ready ## Take one conversation across six APIs of a local model ser
 	$(BIN)/onrecord demo
 
 serve: .venv/.ready ## Open the page on the demo's conversations, until Ctrl-C (SERVE_ARGS="--port 8080")
-	@test -f .demo/demo.json || echo "Recording the demo's conversations in .demo; this takes some seconds."
+	@test -f .demo/demo.json || echo "Recording the demo's conversations in .demo; this takes up to a minute."
 	@$(BIN)/onrecord demo --store .demo --json > /dev/null
+	@echo "Look at support/4711 (six APIs, interrupted, sealed), 4712 (a redaction) and 4713 (a call that waits for you)."
 	@ONRECORD_SEALS="$(CURDIR)/.demo/seals" ONRECORD_SEAL_VKEY="$$(cat .demo/keys/seal.vkey)" \
 		ONRECORD_PRICES="$(CURDIR)/.demo/prices.toml" \
 		$(BIN)/onrecord serve --url "sqlite:///$(CURDIR)/.demo/demo.db" --open $(SERVE_ARGS)
