@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from playwright.sync_api import ViewportSize, expect, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, MISSING, chromium
 from tests.browser.demo_store import demo_served
+from tests.browser.places import COMPARING
 from tests.browser.watched import Watched, watched
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
@@ -24,7 +26,7 @@ LARGEST: Final = 150_000
 class Picture:
     """A picture of docs/page.md: its file, the page, and texts that it shows.
 
-    `press` names a button that is pressed first, as CSS does.
+    `press` names a link or a button that is pressed first, as CSS does.
     """
 
     name: str
@@ -39,7 +41,7 @@ class Picture:
         """Open the page as the picture has it; fail where it does not show what docs/page.md says."""
         page = seen.visit(self.path)
         if self.press is not None:
-            page.locator(self.press).click()
+            page.locator(self.press).first.click()
         for text in self.shows:
             expect(page.get_by_text(text).filter(visible=True).first).to_be_visible()
 
@@ -60,7 +62,7 @@ PICTURES: Final = (
         "diff",
         "/c/support%2F4712/requests?at=22",
         ("From version", "Outside of the window."),
-        press="form.compare button",
+        press=COMPARING,
     ),
     Picture(
         "times",
@@ -85,9 +87,10 @@ def main() -> None:
     if program is None:
         sys.exit(MISSING)
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    # The path of the seals is in a picture: one that any machine may have.
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        with demo_served(Path(folder) / "store") as answering:
+        with demo_served(Path(".demo")) as answering:
             seen = watched(browser, answering.url, viewport=VIEWPORT)
             for picture in PICTURES:
                 picture.stand(seen)

@@ -38,6 +38,9 @@ class Place:
         return seen.settled()
 
 
+COMPARING: Final = 'a[data-into][href*="/diff?"], form.compare:visible button'
+"""What compares a request with the one before, as CSS finds it."""
+
 MAIN: Final = "/c/support%2F4711"
 REPORT: Final = "/c/support%2F4712"
 

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.adapters.service.served import Served
 from tests.browser.conftest import Open
+from tests.browser.places import COMPARING
 
 
 def test_a_person_goes_from_the_list_to_what_changed_in_a_request(
@@ -26,6 +27,6 @@ def test_a_person_goes_from_the_list_to_what_changed_in_a_request(
     expect(page.locator("form.seen-at output")).to_have_text("9")
     page.wait_for_url(lambda url: "at=9" in url)
     seen.settled()
-    page.locator("form.compare button").click()
+    page.locator(COMPARING).first.click()
     expect(page.locator("#seen-diff .diff")).to_be_visible()
     assert seen.complaints == []
