@@ -76,7 +76,7 @@ drills: .venv/.ready ## Run the tests of faults: kills, cut lines, full disks, t
 	$(BIN)/python -m pytest -n $(WORKERS) $(DRILLS) $(PYTEST_ARGS)
 
 browser: .venv/.ready ## Look at the page in a Chromium that is here (ONRECORD_CHROMIUM)
-	$(BIN)/python -m pytest -rs tests/browser $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/browser $(PYTEST_ARGS)
 
 pictures: .venv/.ready ## Take the pictures of docs/page.md anew
 	$(BIN)/python -m tests.browser.pictures

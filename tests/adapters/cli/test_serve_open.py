@@ -26,9 +26,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Queue[str]:
     def start_and_end(*_: Any, started: Callable[[Address], None], **__: Any) -> None:
         started(Address("127.0.0.1", 4180))
 
+    def log_as_before(_: object) -> None:
+        """The tests keep their own settings of logs."""
+
     opened = Queue[str]()
     monkeypatch.setattr(gateway, "serve_store", start_and_end)
-    monkeypatch.setattr(logging.config, "dictConfig", lambda _: None)
+    monkeypatch.setattr(logging.config, "dictConfig", log_as_before)
     monkeypatch.setattr(webbrowser, "open", opened.put)
     return opened
 
