@@ -1,29 +1,31 @@
 // Keys of all pages: they move, find and explain. None counts in a field, or with a modifier.
 
+import { land } from "./landing.js";
+
 const dialog = document.querySelector("#keys");
 const opener = document.querySelector("#show-keys");
 
 const KEYS = {
-  j: () => move("article.event", 1),
-  k: () => move("article.event", -1),
-  n: () => move("h2.exchange", 1),
-  p: () => move("h2.exchange", -1),
+  j: () => move("article.event", 1, "nearest"),
+  k: () => move("article.event", -1, "nearest"),
+  n: () => move("h2.exchange", 1, "start"),
+  p: () => move("h2.exchange", -1, "start"),
   "/": find,
   "[": () => change(-1),
   "]": () => change(1),
   "{": () => toRequest(-1),
   "}": () => toRequest(1),
-  "?": () => dialog.showModal(),
+  "?": explain,
 };
 
 /** Focus the next or previous of some elements, seen from where the reader is. */
-function move(selector, by) {
+function move(selector, by, block) {
   const all = [...document.querySelectorAll(selector)];
   const next = by > 0 ? all.find(isBehind()) : all.findLast(isBefore());
   if (next === undefined) return;
   next.tabIndex = -1;
   next.focus({ preventScroll: true });
-  next.scrollIntoView({ block: "nearest" });
+  land(next, block);
 }
 
 /** Return the element that the reader is at, or null: then it is the window that tells. */
@@ -74,11 +76,23 @@ function toRequest(by) {
   if (next !== undefined) change(next - at);
 }
 
+/** Show of the keys those that find something on this page, and open their dialog. */
+function explain() {
+  for (const each of dialog.querySelectorAll("[data-needs]")) {
+    each.hidden = document.querySelector(each.dataset.needs) === null;
+  }
+  dialog.showModal();
+}
+
 function isTyping(target) {
   return target.closest("input:not([type=range]), select, textarea, [contenteditable]") !== null;
 }
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !event.isComposing && event.target.matches("input[type=search]")) {
+    event.target.blur();
+    return;
+  }
   // On some keyboards AltGr is needed for [ and ]; it is told as Ctrl and Alt.
   const isModified = event.metaKey || event.ctrlKey || event.altKey;
   if (isModified && !event.getModifierState("AltGraph")) return;
@@ -89,4 +103,4 @@ document.addEventListener("keydown", (event) => {
 });
 
 opener.hidden = false;
-opener.addEventListener("click", () => dialog.showModal());
+opener.addEventListener("click", explain);
