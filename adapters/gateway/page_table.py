@@ -9,7 +9,6 @@ from onrecord.adapters.page import static_files
 from onrecord.adapters.page.approvals import decisions
 from onrecord.adapters.page.conversation import (
     conversation,
-    copying,
     event_page,
     live,
     time_pages,
@@ -19,7 +18,7 @@ from onrecord.adapters.page.lists import audit, conversations, operations, usage
 from onrecord.adapters.page.proof import log_verification, proof
 from onrecord.adapters.page.proof.verification import Verifications
 from onrecord.adapters.page.requests import requests
-from onrecord.adapters.page.share import share
+from onrecord.adapters.page.share import copying, share
 from onrecord.adapters.page.visitors import issuer_sign_in, sign_in
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in

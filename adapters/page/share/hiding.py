@@ -274,8 +274,7 @@ class _Fold:
         if reason is not None:
             self.hidden[reason] += 1
         if reason is not None and reason != "erased":
-            kind = row.kind if row.kind in _SAID or row.kind == "result" else "event"
-            return SharedRow(row.speaker, kind, shown.look, hidden=reason)
+            return SharedRow(row.speaker, kind_of_hidden(row), shown.look, hidden=reason)
         return SharedRow(
             speaker=row.speaker,
             kind=self.text(row.kind),
@@ -297,18 +296,9 @@ class _Fold:
         return self.text(row.actor)
 
     def _reason(self, shown: ShownRow, nature: Nature) -> Reason | None:
-        return self._of_record(shown, nature) or self._of_hiding(shown, nature)
-
-    def _of_record(self, shown: ShownRow, nature: Nature) -> Reason | None:
-        """Return why the record itself lets a row go nowhere."""
-        row = shown.row
-        if "erased" in row.marks:
-            return "erased"
-        if "redacted" in row.marks or row.version in self.redactions.versions:
-            return "redacted"
-        if nature.call_id in self.redactions.calls or (row.is_item and self.redactions.versions):
-            return "repeats"
-        return "unclear" if "unread" in row.marks else None
+        return reason_of_record(shown.row, nature, self.redactions) or self._of_hiding(
+            shown, nature
+        )
 
     def _of_hiding(self, shown: ShownRow, nature: Nature) -> Reason | None:
         row, hiding = shown.row, self.hiding
@@ -333,7 +323,8 @@ class _Fold:
 
     def _of_document(self, event: ShownEvent, nature: Nature) -> Reason | None:
         for row in event.rows:
-            if (reason := self._of_record(row, nature)) is not None:
+            reason = reason_of_record(row.row, nature, self.redactions)
+            if reason is not None:
                 return reason
         if self.hiding.results and any(_is_result(row.row) for row in event.rows):
             return "results"
@@ -345,6 +336,22 @@ class _Fold:
             self.hidden["pictures"] += 1
         name, media_type = self.text(document.name), self.text(document.media_type)
         return SharedDocument(name, media_type, document.size, picture)
+
+
+def reason_of_record(row: Row, nature: Nature, redactions: Redactions) -> Reason | None:
+    """Return why the record itself lets a row go nowhere; None where it may go."""
+    if "erased" in row.marks:
+        return "erased"
+    if "redacted" in row.marks or row.version in redactions.versions:
+        return "redacted"
+    if nature.call_id in redactions.calls or (row.is_item and redactions.versions):
+        return "repeats"
+    return "unclear" if "unread" in row.marks else None
+
+
+def kind_of_hidden(row: Row) -> str:
+    """Return the kind of a row that is hidden: a kind may have words of somebody in it."""
+    return row.kind if row.kind in _SAID or row.kind == "result" else "event"
 
 
 def _is_thought(kind: str) -> bool:

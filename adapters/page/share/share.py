@@ -11,7 +11,6 @@ from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Final
 from urllib.parse import quote
-from uuid import UUID
 
 from markupsafe import Markup
 from pydantic import Field
@@ -22,10 +21,10 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.history_queries import main_branch, pieces_of
 from onrecord.adapters.page.answers import HEADERS, laid_out, shown
 from onrecord.adapters.page.conversation.conversation import named_by, rows_between
-from onrecord.adapters.page.conversation.copying import last_within
 from onrecord.adapters.page.conversation.events import ShownEvent
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.page.share.copying import last_within
 from onrecord.adapters.page.share.hiding import (
     REASONS,
     Hiding,
@@ -34,6 +33,7 @@ from onrecord.adapters.page.share.hiding import (
     nature_of,
     shared,
 )
+from onrecord.adapters.page.share.redactions import redactions_of
 from onrecord.adapters.page.static_files import files
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
@@ -42,12 +42,10 @@ from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.lineage import LineSegment, amendments
 from onrecord.adapters.terminal.actors import ShownActors
 from onrecord.adapters.terminal.output import Named
 from onrecord.domain.documents import essence_of
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.log import Backend
 
 _MOST_AT_ONCE: Final = 2
 """How many files are made at once; of one tenant, half of them."""
@@ -184,28 +182,12 @@ def _material(store: Store, name: str, asked: ShareForm, hiding: Hiding) -> Mate
         first=asked.first,
         events=events,
         natures=natures,
-        redactions=_redactions(backend, which),
+        redactions=redactions_of(backend, which),
         names=frozenset(names - {""}),
         pictures=_pictures(store, which, events) if has_pictures else {},
         last=last,
         until=until,
     )
-
-
-def _redactions(backend: Backend, which: Named) -> Redactions:
-    """Return what was redacted of a conversation, on whatever branch it was said so."""
-    conversation_id = which.conversation_id
-    whole = LineSegment(conversation_id, which.head.version)
-    places = amendments(backend, (whole,)).redacted
-    versions = frozenset(version for owner, version in places if owner == conversation_id)
-    calls = {_call_id(backend, conversation_id, version) for version in versions}
-    return Redactions(versions, frozenset(call for call in calls if call is not None))
-
-
-def _call_id(backend: Backend, conversation_id: UUID, version: int) -> str | None:
-    for event in backend.read(conversation_id, after=version - 1, until=version):
-        return nature_of(event.event()).call_id
-    return None
 
 
 def _pictures(store: Store, which: Named, events: Iterable[ShownEvent]) -> dict[str, str]:

@@ -12,8 +12,9 @@ import pytest
 
 import onrecord
 from onrecord import AssistantCall
-from onrecord.adapters.page.conversation import copying, event_page
+from onrecord.adapters.page.conversation import event_page
 from onrecord.adapters.page.conversation.word_search import pieces
+from onrecord.adapters.page.share import copying
 from tests.adapters.service.served import Served, served
 
 KEY = "support/<b>47"
@@ -131,3 +132,19 @@ def test_nothing_that_was_forgotten_is_copied_or_shown(page: Served, gone: UUID)
     for path in ("", "/events/2", "/copy?as=json", "/copy", "/search?text=parcel"):
         answer = page.ask("GET", f"/c/{gone}{path}")
         assert (answer.status, "secret" in answer.data.decode()) == (200, False), path
+
+
+def test_a_copy_leaves_out_what_was_redacted_and_says_so(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with onrecord.connect(url) as store:
+        chat = store.conversation("card", actor="bo")
+        card = chat.user("My card is 4000 0012.").last
+        chat.user("And now?")
+        chat.redact(card, "a number of a card")
+    with served(url) as answering:
+        assert "4000 0012" in answering.ask("GET", "/c/card").data.decode()
+        for form in ("markdown", "json"):
+            text = answering.ask("GET", f"/c/card/copy?as={form}").data.decode()
+            assert "4000 0012" not in text
+            assert "redacted in the record" in text
+            assert "And now?" in text

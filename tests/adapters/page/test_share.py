@@ -16,9 +16,8 @@ from markupsafe import escape as markup
 
 import onrecord
 from onrecord import AssistantCall
-from onrecord.adapters.page.conversation import copying
 from onrecord.adapters.page.conversation.events import ShownEvent, ShownRow
-from onrecord.adapters.page.share import share
+from onrecord.adapters.page.share import copying, share
 from onrecord.adapters.page.share.hiding import Hiding, Nature, Redactions, shared
 from onrecord.adapters.service.problems import Problem
 from onrecord.domain.content import Reasoning

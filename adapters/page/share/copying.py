@@ -1,7 +1,12 @@
-"""Text to copy: a stretch of a conversation, or as much of the whole as one answer holds."""
+"""Text to copy: a stretch of a conversation, or as much of the whole as one answer holds.
+
+What was redacted is left out, as in the file to share.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
@@ -15,7 +20,9 @@ from onrecord.adapters.page.answers import HEADERS
 from onrecord.adapters.page.conversation.conversation import named_by, rows_between
 from onrecord.adapters.page.conversation.transcript import transcript
 from onrecord.adapters.page.routes import paged
-from onrecord.adapters.service.events import event_documents
+from onrecord.adapters.page.share.redactions import natures_between, redactions_of
+from onrecord.adapters.page.share.withheld import withheld, without_withheld
+from onrecord.adapters.service.events import EventDocument, event_documents
 from onrecord.adapters.service.model import Empty, Model, json_bytes
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.route import Call, Route
@@ -43,6 +50,15 @@ class CopyQuery(Model):
     """The last version, if not all."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The events with after < version <= last, of those that are asked for until a version."""
+
+    after: int
+    last: int
+    until: int
+
+
 async def copied(call: Call[CopyQuery, Empty]) -> Response:
     """Return a stretch of a conversation as plain text; it says where it ends too early."""
     store, key = store_of(call.store), call.path["key"]
@@ -55,21 +71,34 @@ def _text(store: Store, name: str, asked: CopyQuery) -> str:
     head = which.head.version
     until = head if asked.until is None else min(asked.until, head)
     last = last_within(backend, which.conversation_id, min(asked.after, until), until)
+    after = min(asked.after, last)
+    events = rows_between(store, which, after, last).events
+    natures = natures_between(backend, which.conversation_id, after, last)
+    reasons = withheld(events, natures, redactions_of(backend, which))
     if asked.form == "json":
-        return _lines(store, which, asked.after, last, until)
-    stretch = rows_between(store, which, min(asked.after, last), last)
-    text = "".join(transcript(str(which), stretch.events))
+        return _lines(store, which, Part(after, last, until), reasons)
+    text = "".join(transcript(str(which), without_withheld(events, reasons)))
     return text if last == until else f"{text}\n{_ends_early(last, until)}\n"
 
 
-def _lines(store: Store, which: Named, after: int, last: int, until: int) -> str:
+def _lines(store: Store, which: Named, part: Part, reasons: Mapping[int, str]) -> str:
     """Return events as lines of JSON, as `onrecord show --json` writes them."""
-    read = backend_of(store).read(which.conversation_id, after=after, until=last)
-    documents = event_documents(backend_of(store), store.tenant, read) if after < last else []
-    lines = [escaped_in_json(json_bytes(each).decode()) for each in documents]
-    if last < until:
-        lines.append(jsontext.write({"incomplete": _ends_early(last, until)}).decode())
+    read = backend_of(store).read(which.conversation_id, after=part.after, until=part.last)
+    is_empty = part.after >= part.last
+    documents = [] if is_empty else event_documents(backend_of(store), store.tenant, read)
+    lines = [_line(each, reasons.get(each.version)) for each in documents]
+    if part.last < part.until:
+        early = _ends_early(part.last, part.until)
+        lines.append(jsontext.write({"incomplete": early}).decode())
     return "".join(f"{line}\n" for line in lines)
+
+
+def _line(event: EventDocument, reason: str | None) -> str:
+    """Return an event as a line of JSON; `hidden` says why its body is not in it."""
+    if reason is None:
+        return escaped_in_json(json_bytes(event).decode())
+    bare = event.model_dump(mode="json") | {"body": None, "tool": None, "hidden": reason}
+    return escaped_in_json(jsontext.write(bare).decode())
 
 
 def last_within(backend: Backend, conversation_id: UUID, after: int, until: int) -> int:

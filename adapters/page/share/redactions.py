@@ -1,0 +1,33 @@
+"""What was redacted in a conversation, and the natures of its events: read from the log."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from onrecord.adapters.page.share.hiding import Nature, Redactions, nature_of
+from onrecord.adapters.streams.lineage import LineSegment, amendments
+from onrecord.adapters.terminal.output import Named
+from onrecord.domain.log import Backend
+
+
+def redactions_of(backend: Backend, which: Named) -> Redactions:
+    """Return what was redacted of a conversation, on whatever branch it was said so."""
+    conversation_id = which.conversation_id
+    whole = LineSegment(conversation_id, which.head.version)
+    places = amendments(backend, (whole,)).redacted
+    versions = frozenset(version for owner, version in places if owner == conversation_id)
+    calls = {_call_id(backend, conversation_id, version) for version in versions}
+    return Redactions(versions, frozenset(call for call in calls if call is not None))
+
+
+def natures_between(
+    backend: Backend, conversation_id: UUID, after: int, last: int
+) -> dict[int, Nature]:
+    """Return the natures of the events with after < version <= last, by their versions."""
+    read = backend.read(conversation_id, after=after, until=last)
+    return {event.version: nature_of(event.event()) for event in read}
+
+
+def _call_id(backend: Backend, conversation_id: UUID, version: int) -> str | None:
+    natures = natures_between(backend, conversation_id, version - 1, version)
+    return next((nature.call_id for nature in natures.values()), None)
