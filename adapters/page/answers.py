@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
 
 from onrecord.adapters.page.words import FILTERS
-from onrecord.adapters.service.access import ShowingResponse, Shows
+from onrecord.adapters.service.access import Access, ShowingResponse, Shows
 from onrecord.adapters.service.problems import Problem, headers_of
 from onrecord.adapters.service.route import Call, etag, is_known, not_modified
 
@@ -54,9 +54,12 @@ async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
     return Response(body, 200, {**HEADERS, "etag": tag}, media_type="text/html")
 
 
-def problem_page(problem: Problem, instance: str) -> Response:
-    """Return the page that tells of a problem which came up at a path."""
-    body = laid_out("problem.html", {"problem": problem, "instance": instance})
+def problem_page(problem: Problem, instance: str, visitor: Access | None = None) -> Response:
+    """Return the page that tells of a problem which came up at a path; with a visitor, also their links."""
+    values: dict[str, Any] = {"problem": problem, "instance": instance}
+    if visitor is not None:
+        values["visitor"] = visitor
+    body = laid_out("problem.html", values)
     headers = {**HEADERS, **headers_of(problem)}
     return Response(body, problem.type.status, headers, media_type="text/html")
 

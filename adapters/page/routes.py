@@ -11,6 +11,7 @@ from starlette.responses import Response
 from onrecord.adapters.page.answers import problem_page
 from onrecord.adapters.service.access import Role
 from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.problems import problem_of
 from onrecord.adapters.service.route import Call, Route
 
 
@@ -27,7 +28,7 @@ def paged(
         role="read",
         query=query,
         body=Empty,
-        answers=answers,
+        answers=_with_problems(answers),
         media_type="text/html",
         problem=problem_page,
     )
@@ -46,7 +47,21 @@ def posted(
         role=role,
         query=Empty,
         body=Empty,
-        answers=answers,
+        answers=_with_problems(answers),
         media_type="text/html",
         problem=problem_page,
     )
+
+
+def _with_problems(
+    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
+) -> Callable[[Call[Any, Any]], Awaitable[Response]]:
+    """Return what answers with a page where a problem comes up, with the links that the visitor may use."""
+
+    async def answer(call: Call[Any, Any]) -> Response:
+        try:
+            return await answers(call)
+        except Exception as error:  # noqa: BLE001 - each error is a problem that is told
+            return problem_page(problem_of(error), call.request.url.path, call.access)
+
+    return answer

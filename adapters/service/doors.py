@@ -107,8 +107,12 @@ class Door:
         if not is_known or _has_other_origin(request) or is_of_another_page(request):
             raise Problem(FORBIDDEN, "a web page asks that is not the service's own")
 
+    async def is_open_to(self, request: Request) -> bool:
+        """Return whether whoever asks needs no key: a program of this machine, until one is issued."""
+        return _is_local(request) and not await self._needs_key()
+
     async def _must_be_open(self, request: Request) -> None:
-        if _is_local(request) and not await self._needs_key():
+        if await self.is_open_to(request):
             return
         raise Problem(
             UNAUTHENTICATED,

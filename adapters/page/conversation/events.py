@@ -86,7 +86,8 @@ class ShownEvent:
     """An event: its rows and documents, and what is said above it.
 
     `exchange` is its number where it begins one, `branch` why a side branch began, `summary` the version
-    of the summary that stands for all above. `origin` is the conversation that it is a fork of.
+    of the summary that stands for all above. `origin` is the conversation that it is a fork of. `silent`
+    are the versions right before it that have no text, such as a message that only calls tools.
     """
 
     version: int
@@ -97,6 +98,7 @@ class ShownEvent:
     branch: str | None = None
     summary: int | None = None
     origin: tuple[UUID, int] | None = None
+    silent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ def shown_events(
                     branch=_branch(side, branches) if side != line and side is not None else None,
                     summary=summary.version if ends and summary is not None else None,
                     origin=_origin(event),
+                    silent=tuple(range(max(before or version, after) + 1, version)),
                 )
             )
         exchange, line, before = first.exchange, side, version

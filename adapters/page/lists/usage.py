@@ -54,6 +54,34 @@ class UsageLine:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageTotal:
+    """What all lines come to; `unpriced` counts those whose cost is not known."""
+
+    responses: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cost: Decimal
+    unpriced: int
+
+
+def total_of(lines: Sequence[UsageLine]) -> UsageTotal:
+    """Return what lines come to."""
+    used = [line.used for line in lines]
+    costs = [line.cost for line in lines if line.cost is not None]
+    return UsageTotal(
+        responses=sum(each.responses for each in used),
+        input_tokens=sum(each.input_tokens for each in used),
+        cached_tokens=sum(each.cached_tokens for each in used),
+        output_tokens=sum(each.output_tokens for each in used),
+        reasoning_tokens=sum(each.reasoning_tokens for each in used),
+        cost=sum(costs, Decimal()),
+        unpriced=len(lines) - len(costs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ShownUsage:
     """The usage of some days: `older` is the first of them where there are earlier ones."""
 
@@ -63,6 +91,11 @@ class ShownUsage:
     older: date | None
     has_prices: bool
     problem: str | None
+
+    @property
+    def total(self) -> UsageTotal:
+        """Return what the lines come to."""
+        return total_of(self.lines)
 
 
 async def usage(call: Call[UsageListQuery, Empty]) -> Response:

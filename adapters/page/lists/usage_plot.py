@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
+from onrecord.adapters.page.words import dollars
 from onrecord.projections.views.usage import ModelUsage
 
 Measure: TypeAlias = Literal["tokens", "models", "cost"]
@@ -183,7 +184,7 @@ def _segments(
         if amount:
             height = float(amount) * scale
             y = HEIGHT - float(below) * scale - height
-            said = f"${amount:.6f}" if measure == "cost" else f"{amount:,} tokens"
+            said = dollars(amount) if measure == "cost" else f"{amount:,} tokens"
             title = f"{day}, {name}: {said}"
             segments.append(Segment(number, round(y, 2), round(height, 2), title))
             below += amount

@@ -46,7 +46,7 @@ def compared(
         is_listed = size in seals.sizes()  # Only a list tells that the place itself is away.
         sealed, last = seals.at(size), seals.last()
         if sealed is None or not is_listed:
-            raise InvalidInput(f"{place} has no checkpoint of size {size:,}")
+            raise InvalidInput(f"{place} has no seal of size {size:,}")
         return _proved(backend, conversation_id, seals, sealed, last)
     except CorruptRecord as error:
         return SealComparison(place, size, faults=(Fault(None, 0, str(error)),))
@@ -100,7 +100,7 @@ def _checkpoint_faults(
     """Yield what is wrong between a checkpoint and the last one of its place."""
     size, newest = sealed.checkpoint.size, 0 if last is None else last.checkpoint.size
     if newest < size:
-        yield Fault(None, 0, f"the last checkpoint at {seals.place} is older than this one")
+        yield Fault(None, 0, f"the last seal at {seals.place} is older than this one")
     elif newest > size:
         try:
             ShardProofs(seals, last).consistency(size, newest)

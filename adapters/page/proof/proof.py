@@ -106,7 +106,7 @@ def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
         return None
     place, _, size = text.partition(":")
     if not (is_count(place) and is_count(size)):
-        raise Problem(INVALID, "choose one of the checkpoints that are listed")
+        raise Problem(INVALID, "choose one of the seals that are listed")
     return ChosenSeal(int(place), int(size))
 
 
@@ -145,7 +145,7 @@ def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVeri
     if seal is not None:
         _, kept = shard_seals(store, settings().seals, shard_of(store, which))
         if seal.place >= len(kept):
-            raise Problem(INVALID, "choose one of the checkpoints that are listed")
+            raise Problem(INVALID, "choose one of the seals that are listed")
         comparison = compared(backend, which.conversation_id, kept[seal.place], seal.size)
     return shown_verification(verified, backend.clock(), comparison)
 

@@ -79,7 +79,14 @@ class SignIn:
         return response
 
     async def _form(self, call: Call[Any, Any], place: str, *, is_wrong: bool) -> Response:
-        return await shown(call, "sign_in.html", next=place, is_wrong=is_wrong, issuer=self._issuer)
+        return await shown(
+            call,
+            "sign_in.html",
+            next=place,
+            is_wrong=is_wrong,
+            issuer=self._issuer,
+            is_open=await self._visitors.is_open_to(call.request),
+        )
 
 
 def routes_of(visitors: Visitors, issuer: str | None = None) -> tuple[Route[Any, Any], ...]:

@@ -65,6 +65,10 @@ class Visitors:
         """Raise Problem where the service does not answer to the Host that a request names."""
         self._door.must_be_called_right(request)
 
+    async def is_open_to(self, request: Request) -> bool:
+        """Return whether whoever asks sees the page without a key."""
+        return await self._door.is_open_to(request)
+
     async def sign_in(self, token: str, request: Request, response: Response) -> None:
         """Begin a session with a key, and answer with its cookie; Problem where the key gives nothing."""
         await self._door.access_by(token, request)

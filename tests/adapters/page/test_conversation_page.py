@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
 import onrecord
 from onrecord import AssistantCall
+from onrecord.domain.content import Native
+from onrecord.domain.events import MessageRecorded, ResponseCompleted
 from tests.adapters.service.served import Served, served
 
 HOSTILE = (
@@ -151,3 +153,23 @@ def test_what_is_read_on_the_page_is_in_the_access_log(
     with onrecord.connect(url) as store:
         vias = {entry.via for entry in store.access.entries()}
     assert vias >= {"GET /c/{key}", "GET /"}
+
+
+def test_a_version_that_is_not_shown_is_named_with_the_way_to_its_record(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with onrecord.connect(url) as store:
+        chat = store.conversation("calls")
+        chat.user("Look it up.")
+        answer = uuid4()
+        empty = Native(api="openai-chat", value={"role": "assistant", "content": None})
+        chat.log.append(
+            MessageRecorded(role="assistant", content=(empty,), response=answer, index=0),
+            ResponseCompleted(response=answer, api="openai-chat", envelope={}),
+        )
+        versions = {event.version for event in chat.events()}
+    with served(url) as answering:
+        text = answering.ask("GET", "/c/calls").data.decode()
+    shown = {int(each) for each in re.findall('id="v([0-9]+)"', text)}
+    named = {int(each) for each in re.findall("Version ([0-9]+) has no text of its own", text)}
+    assert named
+    assert shown | named == versions

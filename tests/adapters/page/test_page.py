@@ -66,3 +66,15 @@ def test_a_problem_on_the_page_is_told_in_html() -> None:
 def test_a_table_of_empty_cells_becomes_no_larger_than_its_text() -> None:
     text = "|" + "a|" * 600 + "\n|" + "-|" * 600 + "\n" + "|\n" * 2_000
     assert len(markdown(text)) < 2 * len(text)
+
+
+def test_the_navigation_says_which_page_is_shown_and_stays_on_a_page_of_an_error(
+    page: Served,
+) -> None:
+    for path in ("/", "/approvals", "/audit", "/usage", "/operations"):
+        text = page.ask("GET", path).data.decode()
+        assert f'<a href="{path}" aria-current="page">' in text
+        assert text.count('aria-current="page"') == 1
+    missing = page.ask("GET", "/c/nobody")
+    assert missing.status == 404
+    assert '<a href="/operations">' in missing.data.decode()

@@ -76,13 +76,15 @@ def words(answer: urllib3.BaseHTTPResponse) -> str:
 def test_the_page_lists_the_seals_and_how_much_they_cover(page: Served) -> None:
     text = words(page.ask("GET", PATH))
     assert "All 5 events of this conversation are sealed since" in text
-    assert text.index("5 of 5 events · shard to 10") < text.index("4 of 5 events · shard to 8")
+    assert text.index("5 of 5 events · 10 of the shard") < text.index(
+        "4 of 5 events · 8 of the shard"
+    )
     assert "onrecord.log/" in text
     older = words(page.ask("GET", f"{PATH}?before=10"))
-    assert "shard to 8" in older
-    assert "shard to 10" not in older
+    assert "· 8 of the shard" in older
+    assert "· 10 of the shard" not in older
     assert "Nothing was sealed by then." in words(page.ask("GET", f"{PATH}?day=2001-01-01"))
-    assert "shard to 8" in words(page.ask("GET", f"{PATH}?day=2999-01-01"))
+    assert "· 8 of the shard" in words(page.ask("GET", f"{PATH}?day=2999-01-01"))
 
 
 def test_what_nobody_touched_is_proved_to_be_what_was_sealed(page: Served) -> None:
@@ -91,9 +93,9 @@ def test_what_nobody_touched_is_proved_to_be_what_was_sealed(page: Served) -> No
     assert "The log still has all 8 events that this seal covers" in text
     assert "Whether later events were taken away or replaced, only the whole log shows" in text
     assert re.search(r"The 4 events that were sealed \S+ \S+Z are unchanged\.", text)
-    assert "The last checkpoint, of 10 events, is proved to go on from it." in text
+    assert "The last seal, of 10 events, is proved to go on from it." in text
     assert "1 event came after this seal." in text
-    assert re.search(r"Root 0:8:[0-9a-f]{64}", text)
+    assert re.search(r"root hash of this seal: 0:8:[0-9a-f]{64}", text)
 
 
 @pytest.mark.parametrize(("column", "value"), [("leaf", bytes(32)), ("body", b"{")])
@@ -190,7 +192,7 @@ def test_what_was_taken_away_is_told(sealed: Sealed) -> None:
         text = words(verified(page, "0:10", f"/c/{gone}/proof"))
     assert "5 of them erased" in text
     assert "What was said here was erased." in text
-    assert "All that was sealed holds" in text
+    assert "The commitments hold, and the content is gone" in text
 
 
 def test_the_whole_log_is_verified_with_its_seals(sealed: Sealed) -> None:

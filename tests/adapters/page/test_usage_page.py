@@ -72,7 +72,7 @@ def test_cost_is_of_models_with_a_price_alone() -> None:
     plot = plotted(used(), used(model="llama"), bars="cost")
     assert plot.series == ("claude",)
     assert [line.label for line in plot.lines] == ["$0.1", "$0.2", "$0.3", "$0.4"]
-    assert plot.bars[0].segments[0].title == "2026-11-29, claude: $0.250000"
+    assert plot.bars[0].segments[0].title == "2026-11-29, claude: $0.2500"
 
 
 def test_each_day_is_shown_whole_and_older_ones_are_on_the_next_page() -> None:
@@ -99,10 +99,10 @@ def test_the_page_has_the_plot_and_the_same_numbers(
         text = words(answer)
         assert "read: 1,000 tokens" in text
         assert "written: 234 tokens" in text
-        assert "0.006510" in text
+        assert "$0.0065" in text
         assert b"style=" not in answer.data
-        assert "claude-sonnet-5: $0.006510" in words(page.ask("GET", "/usage?bars=cost"))
-        assert "Nothing was used like that." in words(page.ask("GET", "/usage?model=none"))
+        assert "claude-sonnet-5: $0.0065" in words(page.ask("GET", "/usage?bars=cost"))
+        assert "No usage matches." in words(page.ask("GET", "/usage?model=none"))
         prices.write_text("x")
         assert "No cost is shown:" in words(page.ask("GET", "/usage"))
         assert page.ask("GET", "/usage?bars=other").status == 422

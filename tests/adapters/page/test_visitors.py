@@ -233,3 +233,12 @@ def test_this_machine_needs_no_session_until_a_key_is_issued() -> None:
         assert service.ask("GET", "/").status == 200
         assert service.ask("GET", "/", headers={"cookie": "onrecord=none"}).status == 200
         assert service.ask("GET", "/", headers={"host": "log.example"}).status == 303
+
+
+def test_only_whoever_needs_no_key_is_told_to_go_on_without_one(page: Visited) -> None:
+    hint = "this machine needs none"
+    assert hint not in page.service.ask("GET", "/sign-in").data.decode()
+    with served() as unkeyed:
+        assert hint in unkeyed.ask("GET", "/sign-in").data.decode()
+        forwarded = unkeyed.ask("GET", "/sign-in", headers={"x-forwarded-for": "192.0.2.1"})
+        assert hint not in forwarded.data.decode()
