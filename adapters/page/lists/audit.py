@@ -26,6 +26,7 @@ from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES, AuditCells, 
 from onrecord.adapters.terminal.view_pages import name_of
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.encoding import NAMES
+from onrecord.domain.errors import ConversationNotFound
 from onrecord.domain.operators import COMPLETED, DESTROYED, INTENDED, REFUSED, SHAPES
 from onrecord.projections.views.audit import AuditEntry
 
@@ -89,7 +90,11 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
         raise Problem(INVALID, "name the conversation by its key or by its id, not by both")
     if query.type is not None and query.about is not None:
         raise Problem(INVALID, "name a type, or ask for erasures and redactions, not for both")
-    listed = await call.steps.run_long(partial(_audit, store_of(call.store), query))
+    is_known = True
+    try:
+        listed = await call.steps.run_long(partial(_audit, store_of(call.store), query))
+    except ConversationNotFound:
+        listed, is_known = ShownAudit(Page((), None, 0, 0, 0), ()), False
     asked = query.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
     after = listed.page.after
     return await shown(
@@ -99,6 +104,8 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
         deeds=listed.deeds,
         filters=query,
         types=TYPES,
+        is_known=is_known,
+        people=sorted({deed.cells.actor for deed in listed.deeds if deed.cells.actor}),
         is_filtered=bool(asked.keys() - {"limit"}),
         next=None if after is None else urlencode({**asked, "after": after}),
     )

@@ -12,11 +12,16 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import listed
 from onrecord.adapters.page.approvals.pending import open_marks
+from onrecord.adapters.page.lists.found_events import hits_within
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.view_queries import OverviewQuery
+from onrecord.adapters.views.pages import Page
+from onrecord.domain.errors import InvalidInput
+
+_NOTHING: Final[Page[Any]] = Page((), None, 0, 0, 0)
 
 
 class ListQuery(OverviewQuery):
@@ -32,15 +37,20 @@ class ListQuery(OverviewQuery):
 
 
 async def conversations(call: Call[ListQuery, Empty]) -> Response:
-    """Return the page that lists conversations; where words are asked for, the events that say them."""
+    """Return the page that lists conversations; with words, the events that say them."""
     query, views = call.query, call.store.views
     if query.text is not None:
-        found = await views.search(query.text, limit=query.limit, after=query.after)
-        return await _listed(call, page=found, hits=found.entries)
+        try:
+            found = await views.search(query.text, limit=query.limit, after=query.after)
+        except InvalidInput as error:
+            return await _listed(call, page=_NOTHING, hits=(), problem=str(error))
+        look = partial(hits_within, store_of(call.store), found.entries, query)
+        return await _listed(call, page=found, hits=await call.steps.run_long(look))
     members = {name: getattr(query, name) for name in OverviewQuery.model_fields}
     page = await views.conversations(**members)
     marks = await call.steps.run_long(partial(open_marks, store_of(call.store), page.entries))
-    return await _listed(call, page=page, hits=None, marks=marks)
+    models = sorted({model for entry in page.entries for model in entry.models})
+    return await _listed(call, page=page, hits=None, marks=marks, models=models)
 
 
 async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
@@ -56,7 +66,7 @@ async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
         filters=call.query,
         is_filtered=bool(asked),
         next=following,
-        **values,
+        **{"problem": None, "models": (), **values},
     )
 
 

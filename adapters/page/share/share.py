@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from markupsafe import Markup
-from pydantic import Field
+from pydantic import Field, ValidationError
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
@@ -37,7 +37,7 @@ from onrecord.adapters.page.share.redactions import redactions_of
 from onrecord.adapters.page.static_files import files
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
-from onrecord.adapters.service.problems import TIMED_OUT, Problem
+from onrecord.adapters.service.problems import TIMED_OUT, Problem, headers_of, problem_of
 from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import INVALID
@@ -104,14 +104,35 @@ class Material:
 
 async def form(call: Call[Empty, Empty]) -> Response:
     """Return the form that asks what to share, and what to hide."""
+    return await _form(call, {}, None)
+
+
+async def _form(
+    call: Call[Empty, Empty], fields: Mapping[str, str], problem: Problem | None
+) -> Response:
+    """Return the form with what was typed into it, and what is wrong with that."""
     which = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
-    last = which.head.version
-    return await shown(call, "share.html", name=str(which), key=which.key, last=last)
+    values = {"name": str(which), "key": which.key, "last": which.head.version}
+    response = await shown(call, "share.html", fields=fields, problem=problem, **values)
+    if problem is not None:
+        response.status_code = problem.type.status
+        response.headers.update({**headers_of(problem), "cache-control": "no-store"})
+    return response
 
 
 async def file(call: Call[Empty, Empty], under_way: Quota) -> Response:
     """Return the file, for the browser to save; Problem where too many are made at once."""
-    asked = ShareForm.model_validate(await form_of(call))
+    fields = await form_of(call)
+    try:
+        return await _answered(call, ShareForm.model_validate(fields), under_way)
+    except (ValidationError, Problem) as error:
+        problem = problem_of(error)
+        if problem.type is not INVALID:
+            raise
+        return await _form(call, fields, problem)
+
+
+async def _answered(call: Call[Empty, Empty], asked: ShareForm, under_way: Quota) -> Response:
     title, body = await under_way.run(call.tenant, partial(_made, call, asked, asked.hiding()))
     headers = {
         **HEADERS,
@@ -167,7 +188,9 @@ def _material(store: Store, name: str, asked: ShareForm, hiding: Hiding) -> Mate
     until = min(asked.last or which.head.version, which.head.version)
     after = asked.first - 1
     if after >= until:
-        raise Problem(INVALID, f"there is no event from version {asked.first} to {until}")
+        raise Problem(
+            INVALID, f"there is no event from version {asked.first} to {asked.last or until}"
+        )
     last = last_within(backend, which.conversation_id, after, until)
     events = rows_between(store, which, after, last).events
     natures, names = dict[int, Nature](), set[str]()

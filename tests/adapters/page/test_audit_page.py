@@ -51,6 +51,9 @@ def test_filters_combine_and_what_is_left_empty_is_not_asked(page: Served) -> No
     assert "content.redacted" in text
     assert "carla" not in text
     assert "No entry matches." in words(page.ask("GET", "/audit?until=2001-01-01"))
+    nowhere = page.ask("GET", "/audit?conversation=nobody")
+    assert nowhere.status == 200
+    assert "No conversation has this key." in words(nowhere)
     assert page.ask("GET", "/audit?type=a&about=erasures").status == 422
 
 

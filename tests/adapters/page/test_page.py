@@ -78,3 +78,23 @@ def test_the_navigation_says_which_page_is_shown_and_stays_on_a_page_of_an_error
     missing = page.ask("GET", "/c/nobody")
     assert missing.status == 404
     assert '<a href="/operations">' in missing.data.decode()
+
+
+def test_words_and_the_other_filters_of_the_list_combine(page: Served) -> None:
+    for key, end in (("open", False), ("ended", True)):
+        page.ask("POST", f"/v1/conversations/{key}/prompts", {"text": "Two parcels"})
+        if end:
+            page.ask("POST", f"/v1/conversations/{key}/end", {})
+    both = page.ask("GET", "/?text=parcels").data.decode()
+    assert "open, version" in both
+    assert "ended, version" in both
+    one = page.ask("GET", "/?text=parcels&closed=true").data.decode()
+    assert "open, version" not in one
+    assert "ended, version" in one
+    assert "No conversation matches." in page.ask("GET", "/?text=parcels&model=other").data.decode()
+
+
+def test_words_that_cannot_be_looked_for_leave_an_empty_list_that_says_why(page: Served) -> None:
+    answer = page.ask("GET", "/?text=%22")
+    assert answer.status == 200
+    assert "These words cannot be looked for: " in answer.data.decode()

@@ -266,4 +266,14 @@ def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) 
         assert answer.status == status, fields
     many = urlencode({"words": "\n".join(map(str, range(200)))}).encode()
     assert page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=many).status == 422
+    typed = page.ask(
+        "POST", f"{PATH}/share", headers=OWN_PAGE, body=b"first=20&last=3&words=Ana&people=true"
+    )
+    text = typed.data.decode()
+    assert (typed.status, typed.headers["cache-control"]) == (422, "no-store")
+    assert "No file was made: there is no event from version 20 to 3." in text
+    assert ">Ana</textarea>" in text
+    assert 'name="people" value="true" checked' in text
+    assert 'name="first" min="1" max=' in text
+    assert 'value="20"' in text
     assert page.ask("POST", "/c/nobody/share", headers=OWN_PAGE, body=body).status == 404
