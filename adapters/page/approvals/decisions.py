@@ -16,7 +16,12 @@ from onrecord.adapters.conversation.approvals import Question, grant
 from onrecord.adapters.conversation.approvals import deny as deny_call
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.page.answers import listed
-from onrecord.adapters.page.approvals.pending import MOST, approval_values, waiting_approvals
+from onrecord.adapters.page.approvals.pending import (
+    MOST,
+    DecidedQuery,
+    approval_values,
+    waiting_approvals,
+)
 from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.page.visitors.visitors import own_place
@@ -52,7 +57,7 @@ class Decision:
     reason: str | None
 
 
-async def approvals(call: Call[Empty, Empty]) -> Response:
+async def approvals(call: Call[DecidedQuery, Empty]) -> Response:
     """Return the page of all calls that wait for a person."""
     waiting = await call.steps.run_long(partial(waiting_approvals, store_of(call.store)))
     return await listed(
@@ -61,18 +66,19 @@ async def approvals(call: Call[Empty, Empty]) -> Response:
         Shows(len(waiting.approvals), waiting.conversations),
         has_more=waiting.has_more,
         most=MOST,
+        decided=call.query.decided,
         **approval_values(call.access, waiting.approvals, APPROVALS),
     )
 
 
 async def approve(call: Call[Empty, Empty]) -> Response:
     """Let a call be made, and return to where the button was pressed."""
-    return await _decided(call, _approve)
+    return await _decided(call, _approve, "approved")
 
 
 async def deny(call: Call[Empty, Empty]) -> Response:
     """Let a call not be made, and return to where the button was pressed."""
-    return await _decided(call, _deny)
+    return await _decided(call, _deny, "denied")
 
 
 def question_in(fields: Mapping[str, str]) -> Question:
@@ -93,7 +99,7 @@ def _deny(stream: Stream, call_id: str, fields: Mapping[str, str], question: Que
     return deny_call(stream, call_id, fields.get("reason", ""), None, question)
 
 
-async def _decided(call: Call[Empty, Empty], decides: _Decides) -> Response:
+async def _decided(call: Call[Empty, Empty], decides: _Decides, word: str) -> Response:
     fields, call_id = await form_of(call), call.path["call_id"]
     question = question_in(fields)
     place = own_place(fields.get("next", APPROVALS))
@@ -111,7 +117,14 @@ async def _decided(call: Call[Empty, Empty], decides: _Decides) -> Response:
         response = await listed(call, "decided.html", Shows(1), decision=decision, place=place)
         response.status_code = 409
         return response
-    return RedirectResponse(place, 303, {"cache-control": "no-store"})
+    return RedirectResponse(_with_word(place, word), 303, {"cache-control": "no-store"})
+
+
+def _with_word(place: str, word: str) -> str:
+    """Return a place of the page that confirms what was decided, where it is one of those that can."""
+    path, mark, part = place.partition("#")
+    can_confirm = path == APPROVALS or part == "approvals"
+    return f"{path}?decided={word}{mark}{part}" if can_confirm and "?" not in path else place
 
 
 def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
@@ -145,7 +158,7 @@ def decision_on(
 _CALL: Final = "/c/{key}/calls/{call_id}"
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged(APPROVALS, "pageApprovals", "List the calls that wait for a person.", approvals),
+    paged(APPROVALS, "pageApprovals", "List calls that wait.", approvals, DecidedQuery),
     posted("write", f"{_CALL}/approve", "pageApprove", "Let a call be made.", approve),
     posted("write", f"{_CALL}/deny", "pageDeny", "Let a call not be made.", deny),
 )

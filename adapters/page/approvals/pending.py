@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from onrecord.adapters.service.access import Access
+from onrecord.adapters.service.model import Model
 from onrecord.adapters.settings import local_actor
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.approvals_listing import DOUBT, awaiting, calls_in, may_await
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 MOST: Final = 200
 """The most conversations that are looked through for calls that wait."""
+
+
+class DecidedQuery(Model):
+    """What was decided just now."""
+
+    decided: Literal["approved", "denied"] | None = None
+    """Whether the call was approved or denied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,12 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
+from onrecord.adapters.page.approvals.pending import (
+    DecidedQuery,
+    ShownApproval,
+    approval_values,
+    shown_approvals,
+)
 from onrecord.adapters.page.conversation.events import (
     ShownEvent,
     Summary,
@@ -93,7 +98,11 @@ class ShownConversation:
         return self.named.head.version <= _SOON_READ
 
 
-async def conversation(call: Call[At, Empty]) -> Response:
+class ConversationQuery(At, DecidedQuery):
+    """Which version the page is around, and what was decided just now."""
+
+
+async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
     """Return the page of a conversation, around the version that is asked for, else its end."""
     store = store_of(call.store)
     page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query.at))
@@ -102,6 +111,7 @@ async def conversation(call: Call[At, Empty]) -> Response:
         "conversation.html",
         page=page,
         head=page.named.head,
+        decided=call.query.decided,
         **approval_values(call.access, page.approvals, approvals_place(page.named)),
         **_places(page.named, page.rows),
     )
@@ -194,7 +204,7 @@ def _summary(changes: HistoryChanges) -> Summary | None:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/c/{key}", "pageConversation", "Show a conversation.", conversation, At),
+    paged("/c/{key}", "pageConversation", "Show a conversation.", conversation, ConversationQuery),
     paged("/c/{key}/rows", "pageRows", "Show a stretch of its events.", rows, Stretch),
     replace(
         paged("/c/{key}/documents/{sha256}", "pageDocument", "Show a document.", content),

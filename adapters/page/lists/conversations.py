@@ -58,7 +58,7 @@ async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
     asked = call.query.model_dump(mode="json", exclude_defaults=True, exclude={"after", "limit"})
     after = values["page"].after
     following = None if after is None else urlencode({**_spelled(filters), "after": after})
-    entries = values["page"].entries
+    entries = values["page"].entries if values["hits"] is None else values["hits"]
     return await listed(
         call,
         "conversations.html",

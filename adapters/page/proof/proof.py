@@ -81,11 +81,14 @@ async def proof(call: Call[ProofQuery, Empty]) -> Response:
 
 async def verification(call: Call[Empty, Empty], verifications: Verifications) -> Response:
     """Return the page of a conversation's proof with what a verification came to."""
-    seal = seal_in(await form_of(call))
+    fields = await form_of(call)
+    seal = seal_in(fields)
     store, name = store_of(call.store), call.path["key"]
     done = await verifications.run(call, partial(_verification, store, name, seal))
     page = await call.steps.run_long(partial(_proof, store, name, Wanted()))
-    response = await shown(call, "proof.html", **_values(page, ProofQuery(), done))
+    response = await shown(
+        call, "proof.html", **_values(page, ProofQuery(), done, fields.get("seal"))
+    )
     response.headers["cache-control"] = "no-store"
     return response
 
@@ -111,7 +114,10 @@ def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
 
 
 def _values(
-    page: ShownProof, query: ProofQuery, verification: ShownVerification | None
+    page: ShownProof,
+    query: ProofQuery,
+    verification: ShownVerification | None,
+    chosen: str | None = None,
 ) -> Mapping[str, Any]:
     return {
         "name": str(page.named),
@@ -119,6 +125,7 @@ def _values(
         "page": page,
         "filters": query,
         "verification": verification,
+        "chosen": chosen,
     }
 
 

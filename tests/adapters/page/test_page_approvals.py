@@ -99,7 +99,13 @@ def test_whoever_presses_decides_and_returns_to_where_that_was(
     page: Served, chat: Conversation, store: Store
 ) -> None:
     answer = press(page, APPROVE, next=f"{PLACE}#approvals", reason="a known payee", actor="eve")
-    assert (answer.status, answer.headers["location"]) == (303, f"{PLACE}#approvals")
+    assert (answer.status, answer.headers["location"]) == (
+        303,
+        f"{PLACE}?decided=approved#approvals",
+    )
+    confirmed = page.ask("GET", f"{PLACE}?decided=approved", key="writer").data.decode()
+    assert "The call is approved. The decision is recorded." in confirmed
+    assert re.search(rf"granted</b>\s*<span class=.quiet.>{KEYS['writer'].name}</span>", confirmed)
     assert chat.approvals() == ()
     assert "No call waits for a person." in text_of(page, "/approvals")
     assert "1 call open" in text_of(page, "/")
@@ -113,7 +119,9 @@ def test_whoever_presses_decides_and_returns_to_where_that_was(
 def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded(
     page: Served, chat: Conversation, first: str, word: str
 ) -> None:
-    assert press(page, first, reason="<i>sure</i>").headers["location"] == "/approvals"
+    assert (
+        press(page, first, reason="<i>sure</i>").headers["location"] == f"/approvals?decided={word}"
+    )
     version = chat.head().version
     for second in (APPROVE, DENY):
         answer = press(page, second, "operator", reason="no", next="//evil.example")

@@ -92,6 +92,7 @@ def test_what_nobody_touched_is_proved_to_be_what_was_sealed(page: Served) -> No
     assert "All that was sealed holds" in text
     assert "The log still has all 8 events that this seal covers" in text
     assert "Whether later events were taken away or replaced, only the whole log shows" in text
+    assert re.findall(r'value="([0-9:]+)" checked', verified(page, "0:8").data.decode()) == ["0:8"]
     assert re.search(r"The 4 events that were sealed \S+ \S+Z are unchanged\.", text)
     assert "The last seal, of 10 events, is proved to go on from it." in text
     assert "1 event came after this seal." in text
