@@ -72,7 +72,7 @@ PICTURES: Final = (
     Picture(
         "proof",
         "/c/support%2F4711/proof",
-        ("All of it holds",),
+        ("All that was sealed holds",),
         press="form.verify button",
     ),
 )
