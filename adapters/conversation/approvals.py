@@ -120,7 +120,9 @@ def _decide(
     if question not in (None, last):
         raise ApprovalNotAsked
     # One question is decided once: what is asked meanwhile is another one.
-    _approvals(stream, last.call, who).decide((call_id, *last), decision, reason, who.actor)
+    _approvals(stream, last.call, who).decide(
+        (call_id, last.call, last.number), decision, reason, who.actor
+    )
 
 
 def _last_question(asked: OpenCall) -> Question:
