@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -46,8 +47,9 @@ async def listed(call: Call[Any, Any], template: str, shows: Shows, **values: An
 
 async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
     """Return a template laid out with values, or say that the client has it already."""
-    # Beside the event loop: a page may be long, and others wait.
-    body = await asyncio.to_thread(laid_out, template, {"visitor": call.access, **values})
+    # Beside the event loop: a page may be long, and others wait. Long reads have other threads.
+    lay_out = partial(laid_out, template, {"visitor": call.access, **values})
+    body = await asyncio.get_running_loop().run_in_executor(_layouts(), lay_out)
     tag = etag(sha256(body).hexdigest()[:32])
     if is_known(call.request, tag):
         return not_modified(tag)
@@ -68,6 +70,11 @@ def laid_out(template: str, values: dict[str, Any]) -> bytes:
     """Return a template laid out with values, in UTF-8."""
     # Half a surrogate pair has no UTF-8; `visible` shows it as its escape, attributes hold none.
     return _environment().get_template(template).render(values).encode(errors="replace")
+
+
+@cache
+def _layouts() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, "onrecord-page")
 
 
 @cache
