@@ -9,10 +9,12 @@ from uuid import UUID
 
 from starlette.types import ASGIApp
 
+from onrecord.adapters.gateway.mcp_reads import AgentReads
 from onrecord.adapters.gateway.mcp_route import mcp_route
 from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.page_table import page_routes
 from onrecord.adapters.gateway.server import Address, serve
+from onrecord.adapters.page.proof.verification import Verifications
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.sessions import Sessions
 from onrecord.adapters.page.visitors.visitors import Visitors
@@ -86,7 +88,12 @@ def gateway_app(
         # A proxy on this machine may hand on a stranger as if a program of this machine asked.
         service.door.require_keys()
     visitors = Visitors(service.door, sessions or Sessions())
-    routes = (*ROUTES, mcp_route(service), *page_routes(visitors, issuer))
+    verifications = Verifications()
+    routes = (
+        *ROUTES,
+        mcp_route(service, AgentReads(verifications.under_way)),
+        *page_routes(visitors, verifications, issuer),
+    )
     return application(service, routes, {PATH: proxy}, closes=proxy.close)
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Send
 
 from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.gateway.mcp_reads import AgentReads
 from onrecord.adapters.gateway.mcp_stream import McpStream
-from onrecord.adapters.mcp_server.reads import Read, Record
+from onrecord.adapters.mcp_server.reads import Read
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.watched import LogMoves, Moves
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.application import Service
 from onrecord.adapters.service.bodies import body_of
@@ -25,7 +23,6 @@ from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import MALFORMED, NOT_INSTALLED, Problem
 from onrecord.adapters.service.route import Call, Route
-from onrecord.adapters.storage.subscription import wakeups_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson, NotInstalled
 
@@ -34,9 +31,6 @@ PATH: Final = "/mcp"
 
 MOST: Final = 1 << 20
 """How many bytes a message may have: it only asks."""
-
-Exchange: TypeAlias = Callable[[Scope, Record, Moves, Request, bytes], Awaitable[Response]]
-Stream: TypeAlias = Callable[[Scope, Record, Moves, Request, bytes, Send], Awaitable[None]]
 
 _LISTEN: Final = "subscriptions/listen"
 """The method whose answer is a stream: it goes on as long as the agent listens."""
@@ -49,14 +43,14 @@ class McpQuery(Model):
     """The key of the one that is shown, with those that it was forked from; by default all are."""
 
 
-def mcp_route(service: Service) -> Route[McpQuery, Empty]:
-    """Return the route by which agents read the stores of a service."""
+def mcp_route(service: Service, reads: AgentReads) -> Route[McpQuery, Empty]:
+    """Return the route by which agents read the stores of a service, few at once."""
     return Route(
         *("POST", PATH, "mcp", "What does an agent ask over the Model Context Protocol?"),
         role="read",
         query=McpQuery,
         body=Empty,
-        answers=partial(_answer, service),
+        answers=partial(_answer, service, reads),
         takes_bytes=True,
         access=partial(_access, service.door),
         tells_reads=False,
@@ -69,17 +63,19 @@ async def _access(door: Door, request: Request) -> Access:
     return access
 
 
-async def _answer(service: Service, call: Call[McpQuery, Empty]) -> Response:
+async def _answer(service: Service, reads: AgentReads, call: Call[McpQuery, Empty]) -> Response:
     body, method = await _message(call)
-    exchange, stream = await asyncio.to_thread(_protocol)
+    await asyncio.to_thread(_load)
+    from onrecord.adapters.mcp_server.http import exchange, stream
+    from onrecord.adapters.mcp_server.server import Reader
+
     scope = Scope(store_of(call.store), call.query.conversation)
-    record = partial(_tell, service, call)
+    reader = Reader(scope, partial(_tell, service, call), partial(reads.run, call))
     if method == _LISTEN:
-        return McpStream(call, partial(stream, scope, record), body)
-    moves = LogMoves(wakeups_of(call.backend))
+        return McpStream(call, partial(stream, reader), body)
     try:
         async with asyncio.timeout(call.limits.answer_seconds):
-            return await exchange(scope, record, moves, call.request, body)
+            return await exchange(reader, call.request, body)
     except ClientDisconnect:
         raise Problem(MALFORMED, "the client has gone") from None
 
@@ -97,15 +93,14 @@ async def _message(call: Call[Any, Any]) -> tuple[bytes, object]:
     return body, cast("dict[str, object]", message).get("method")
 
 
-def _protocol() -> tuple[Exchange, Stream]:
-    """Return what answers messages, at once or by a stream; Problem where the SDK is not installed."""
+def _load() -> None:
+    """Load what answers messages; Problem where the SDK is not installed."""
     try:
-        from onrecord.adapters.mcp_server.http import exchange, stream
+        import onrecord.adapters.mcp_server.http  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("onrecord"):
             raise
         raise Problem(NOT_INSTALLED, str(NotInstalled(PATH, error.name, "mcp"))) from error
-    return exchange, stream
 
 
 def _tell(service: Service, call: Call[Any, Any], read: Read) -> None:

@@ -43,10 +43,9 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 
 
 def page_routes(
-    visitors: Visitors, issuer: IssuerSignIn | None = None
+    visitors: Visitors, verifications: Verifications, issuer: IssuerSignIn | None = None
 ) -> tuple[Route[Any, Any], ...]:
     """Return all routes of the page, for these visitors, who may sign in by keys or by an issuer."""
-    verifications = Verifications()
     verifying = (*proof.routes_of(verifications), *log_verification.routes_of(verifications))
     bounded = (*verifying, *share.routes_of())
     guarded = (

@@ -10,34 +10,26 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Send
 
-from onrecord.adapters.mcp_server.reads import Record
-from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader
-from onrecord.adapters.mcp_server.watched import Moves
+from onrecord.adapters.mcp_server.watched import Moves, moves_of
 
 
-async def exchange(
-    scope: Scope, record: Record, moves: Moves, request: Request, body: bytes
-) -> Response:
-    """Return the answer to a message of an agent that reads in a scope.
+async def exchange(reader: Reader, request: Request, body: bytes) -> Response:
+    """Return the answer to a message of an agent.
 
     ClientDisconnect where the client has gone: then nothing more is read for it.
     """
     answer = _Answer()
     async with anyio.create_task_group() as group:
         group.start_soon(_cancel_when_gone, request.receive, group.cancel_scope)
-        await stream(scope, record, moves, request, body, answer.send)
+        await stream(reader, moves_of(reader.scope), request, body, answer.send)
         group.cancel_scope.cancel()
     return answer.response()
 
 
-async def stream(
-    scope: Scope, record: Record, moves: Moves, request: Request, body: bytes, send: Send
-) -> None:
+async def stream(reader: Reader, moves: Moves, request: Request, body: bytes, send: Send) -> None:
     """Send the answer to a message piece by piece, until it ends or the client has gone."""
-    manager = StreamableHTTPSessionManager(
-        Reader(scope, record).server(moves), json_response=True, stateless=True
-    )
+    manager = StreamableHTTPSessionManager(reader.server(moves), json_response=True, stateless=True)
     whole: Message = {"type": "http.request", "body": body, "more_body": False}
     messages = iter((whole,))
 

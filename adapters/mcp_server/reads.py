@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +23,11 @@ class Read:
 
 Record: TypeAlias = Callable[[Read], None]
 """Tells the access log of a read, before anything is shown."""
+
+
+class Runs(Protocol):
+    """Runs reads beside the event loop."""
+
+    async def __call__(self, name: str, step: Callable[[], T]) -> T:
+        """Return what a step gives that reads for a tool, or for `resource`; StorageBusy where that is too much."""
+        ...

@@ -37,7 +37,7 @@ from pydantic import ValidationError
 
 import onrecord
 from onrecord.adapters.mcp_server.passages import conversation_uri, document_of
-from onrecord.adapters.mcp_server.reads import Read, Record
+from onrecord.adapters.mcp_server.reads import Read, Record, Runs
 from onrecord.adapters.mcp_server.resources import TEMPLATES, Content, content_of
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.subscriptions import (
@@ -72,10 +72,11 @@ _PLACES: Final = frozenset(("key", "limit", "cursor", "before", "max_bytes"))
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Answers one agent; `record` tells the access log of each read."""
+    """Answers one agent; `record` tells the access log of each read, and `run` runs it."""
 
     scope: Scope
     record: Record
+    run: Runs
 
     def server(self, moves: Moves) -> Server[Any]:
         """Return the server for messages that belong to no session."""
@@ -121,7 +122,7 @@ class Reader:
         """Return what a tool gives; an error of the tool says what is wrong with the call."""
         try:
             read = partial(self._read, params.name, params.arguments or {})
-            document = await self._long(read)
+            document = await self.run(params.name, read)
         except OnrecordError as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         except Exception as error:  # noqa: BLE001  # What fails is told, and the server goes on.
@@ -133,7 +134,7 @@ class Reader:
     async def list_resources(self, _context: object, _params: object) -> ListResourcesResult:
         """Return the own conversation and its ancestors."""
         try:
-            keys = await self._long(self.scope.conversations)
+            keys = await self.run("resource", self.scope.conversations)
         except Exception as error:
             raise _error_of(error) from error
         found = [Resource(uri=conversation_uri(key), name="conversation") for key in keys]
@@ -154,7 +155,7 @@ class Reader:
     ) -> ReadResourceResult:
         """Return what a resource has; an error says why there is none."""
         try:
-            content = await self._long(partial(self._content, params.uri))
+            content = await self.run("resource", partial(self._content, params.uri))
         except Exception as error:
             raise _error_of(error) from error
         return ReadResourceResult(contents=[_contents(params.uri, content)])
@@ -175,16 +176,25 @@ class Reader:
         self.record(Read("resource", content.conversation, {"uri": uri}, 1))
         return content
 
-    async def _long(self, read: Callable[[], AnswerT]) -> AnswerT:
-        """Return what is read in a thread: it may take long, and others go on."""
-        return await steps_of(backend_of(self.scope.store)).run_long(read)
-
 
 async def serve_stdio(scope: Scope, actor: str | None) -> None:
     """Answer the program at the other end of standard input and output, until it ends."""
-    server = Reader(scope, partial(record_of_command, scope.store, actor)).session_server()
+    server = Reader(
+        scope, partial(record_of_command, scope.store, actor), runs_of(scope)
+    ).session_server()
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
+
+
+def runs_of(scope: Scope) -> Runs:
+    """Return what runs each read in a thread: it may take long, and others go on."""
+    steps = steps_of(backend_of(scope.store))
+
+    async def run(name: str, step: Callable[[], AnswerT]) -> AnswerT:
+        del name
+        return await steps.run_long(step)
+
+    return run
 
 
 def record_of_command(store: Store, actor: str | None, read: Read) -> None:

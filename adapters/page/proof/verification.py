@@ -66,15 +66,18 @@ class ShownVerification:
 
 
 class Verifications:
-    """Runs verifications beside the event loop: few at once, for each reads much."""
+    """Runs verifications beside the event loop: few at once, for each reads much.
+
+    `under_way` counts them, those of other routes too.
+    """
 
     def __init__(self) -> None:
         """Have none under way."""
-        self._under_way = Quota(_MOST_AT_ONCE)
+        self.under_way = Quota(_MOST_AT_ONCE)
 
     async def run(self, call: Call[Any, Any], step: Callable[[], T]) -> T:
         """Return what a step gives; Problem where too many are under way."""
-        return await self._under_way.run(call.tenant, partial(call.steps.run_long, step))
+        return await self.under_way.run(call.tenant, partial(call.steps.run_long, step))
 
 
 def shown_verification(

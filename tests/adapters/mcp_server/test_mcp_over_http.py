@@ -21,8 +21,9 @@ import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.service import keyring
 from onrecord.adapters.service.bodies import Limits
-from onrecord.adapters.store import backend_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.upkeep.keys import issue_key, revoke_key, service_keys
+from onrecord.adapters.upkeep.verified import Verified
 from tests.adapters.mcp_server.agents import agent, asked, content, refused
 from tests.adapters.service.keys import OTHER, TENANT, Keys
 from tests.adapters.service.served import Served, served
@@ -215,18 +216,37 @@ async def test_a_client_that_hangs_up_ends_its_work(
         return {}
 
     monkeypatch.setattr(Scope, "conversations", waiting)
-    sent = json.dumps({**CALL, "method": "resources/list"}).encode()
-    address = urlsplit(service.url)
-    with socket.create_connection((address.hostname, address.port)) as client:
-        client.sendall(
-            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer reader\r\n"
-            b"content-type: application/json\r\naccept: application/json\r\n"
-            b"content-length: %d\r\n\r\n%s" % (len(sent), sent)
-        )
-        await asyncio.to_thread(begun.wait, PATIENCE)
-        assert service.service.open_requests.total == 1
+    await asyncio.to_thread(hung_up, service, {**CALL, "method": "resources/list"}, begun)
     until(lambda: service.service.open_requests.total == 0)
     goes_on.set()
+
+
+async def test_a_verification_counts_until_its_thread_ends(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def waiting(_store: Store, _conversation_id: UUID) -> Verified:
+        begun.set()
+        assert goes_on.wait(PATIENCE)
+        raise onrecord.InvalidInput("enough")
+
+    monkeypatch.setattr(Store, "verify", waiting)
+    asks = {**CALL, "params": {"name": "verify", "arguments": {"key": OWN}}}
+    await asyncio.to_thread(hung_up, service, asks, begun)
+    until(lambda: service.service.open_requests.total == 0)
+    kind = "application/x-www-form-urlencoded"
+    form = {"content-type": kind, "sec-fetch-site": "same-origin"}
+    try:
+        answer = asked_of(service, asks, key="reader")
+        button = service.ask(
+            "POST", "/c/support%2F4711/proof", key="reader", headers=form, body=b"seal="
+        )
+    finally:
+        goes_on.set()
+    assert b"too many reads are under way" in answer.data
+    assert button.status == 429
+    until(lambda: b"enough" in asked_of(service, asks, key="reader").data)
 
 
 async def test_an_answer_that_takes_too_long_is_given_up(
@@ -345,3 +365,17 @@ def asked_of(
     """The answer to one message, as any program of HTTP gets it."""
     sent = {"accept": "application/json, text/event-stream", **(headers or {})}
     return service.ask("POST", "/mcp", message, key=key, headers=sent)
+
+
+def hung_up(service: Served, message: dict[str, Any], begun: threading.Event) -> None:
+    """Send a message, and hang up once the work for it has begun."""
+    sent = json.dumps(message).encode()
+    address = urlsplit(service.url)
+    with socket.create_connection((address.hostname, address.port)) as client:
+        client.sendall(
+            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer reader\r\n"
+            b"content-type: application/json\r\naccept: application/json\r\n"
+            b"content-length: %d\r\n\r\n%s" % (len(sent), sent)
+        )
+        assert begun.wait(PATIENCE)
+        assert service.service.open_requests.total == 1

@@ -20,7 +20,7 @@ from mcp.types import ResourceUpdatedNotification
 
 import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.server import Reader, record_of_command
+from onrecord.adapters.mcp_server.server import Reader, record_of_command, runs_of
 from tests.adapters.mcp_server.agents import asked, content, pages, refused, subscribe
 from tests.patience import PATIENCE
 
@@ -59,7 +59,8 @@ def store(tmp_path: Path) -> Iterator[onrecord.Store]:
 @asynccontextmanager
 async def reading(store: onrecord.Store, own: str | None = OWN) -> AsyncGenerator[mcp.Client]:
     """A client of the SDK over streams in memory."""
-    reader = Reader(Scope(store, own), partial(record_of_command, store, "agent"))
+    scope = Scope(store, own)
+    reader = Reader(scope, partial(record_of_command, store, "agent"), runs_of(scope))
     async with mcp.Client(reader.session_server(), mode="legacy") as client:
         yield client
 

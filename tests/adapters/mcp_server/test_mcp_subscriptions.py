@@ -18,7 +18,7 @@ import onrecord
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.mcp_server import watched
 from onrecord.adapters.mcp_server.scope import Scope
-from onrecord.adapters.mcp_server.server import Reader, record_of_command
+from onrecord.adapters.mcp_server.server import Reader, record_of_command, runs_of
 from onrecord.adapters.mcp_server.watched import Watched, moves_of
 from tests.adapters.mcp_server.agents import asked, subscribe, unsubscribe
 from tests.patience import PATIENCE
@@ -64,7 +64,8 @@ async def session(
         if isinstance(message, ResourceUpdatedNotification):
             updated.put_nowait(message.params.uri)
 
-    reader = Reader(Scope(store, OWN), partial(record_of_command, store, "agent"))
+    scope = Scope(store, OWN)
+    reader = Reader(scope, partial(record_of_command, store, "agent"), runs_of(scope))
     server = reader.session_server()
     async with mcp.Client(server, mode=mode, message_handler=hear) as client:
         yield client, updated
