@@ -9,6 +9,7 @@ import pytest
 from starlette.routing import compile_path
 
 from onrecord.adapters.gateway.page_table import page_routes
+from onrecord.adapters.page.proof.verification import Verifications
 from onrecord.adapters.page.visitors.sessions import Sessions
 from onrecord.adapters.page.visitors.visitors import Visitors
 from tests.adapters.service.served import served
@@ -36,7 +37,7 @@ _SILENT: Final = {"pageSignIn": "shows nothing of a conversation"}
 )
 def test_each_page_is_looked_at_in_a_browser(paths: Iterable[str], others: dict[str, str]) -> None:
     with served() as answering:
-        routes = page_routes(Visitors(answering.service.door, Sessions()))
+        routes = page_routes(Visitors(answering.service.door, Sessions()), Verifications())
     pages = {
         route.name: compile_path(route.path)[0]
         for route in routes

@@ -118,7 +118,7 @@ class Story:
             exchange,
         )
 
-    def result(self, second: float, name: str, text: str, *, is_error: bool = False) -> None:
+    def record_result(self, second: float, name: str, text: str, *, is_error: bool = False) -> None:
         content = ToolResult(call_id=name, content=(Text(text=text),))
         self.at(second, ToolResultRecorded(call_id=name, content=content, is_error=is_error))
 
@@ -130,8 +130,8 @@ def round_of_two(*, late: int = 0) -> Story:
     """Given: a response of 2 s calls two tools, of 5 s and 1 s; the next response takes 4 s."""
     story = Story(late=late)
     story.answer(2, story.ask(0), 1_000, 50, ["slow", "large"])
-    story.result(3, "large", "x" * 5_000, is_error=True)
-    story.result(7, "slow", "found")
+    story.record_result(3, "large", "x" * 5_000, is_error=True)
+    story.record_result(7, "slow", "found")
     story.answer(12, story.ask(8), 3_500, 20)
     return story
 
