@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, Final, cast
 
 from starlette.requests import ClientDisconnect, Request
@@ -96,7 +97,7 @@ async def _message(call: Call[Any, Any]) -> tuple[bytes, object]:
 def _load() -> None:
     """Load what answers messages; Problem where the SDK is not installed."""
     try:
-        import onrecord.adapters.mcp_server.http  # noqa: F401
+        import_module("onrecord.adapters.mcp_server.http")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("onrecord"):
             raise

@@ -223,7 +223,7 @@ def shared(
     fold = _Fold(natures, redactions, hiding, names, pictures or {})
     shown = tuple(map(fold.event, events))
     title = fold.text(title)
-    hidden = {name: count for name, count in fold.hidden.items() if count}
+    hidden: dict[Reason, int] = {name: count for name, count in fold.hidden.items() if count}
     return Shared(title, shown, hidden, tuple(fold.places))
 
 

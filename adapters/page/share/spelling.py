@@ -110,7 +110,7 @@ def _folded_parts(part: str, span: Span) -> Iterator[tuple[str, int, int]]:
     """Yield a part without regard to capitals: each character that becomes several is a part of its own."""
     folded = _folded(part)
     if len(folded) == len(part) or len(part) != span.end - span.start:
-        yield folded, *span
+        yield folded, span.start, span.end
         return
     start = 0
     for at, each in enumerate(part):
