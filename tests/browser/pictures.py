@@ -61,7 +61,7 @@ PICTURES: Final = (
     Picture(
         "diff",
         "/c/support%2F4712/requests?at=22",
-        ("From version", "Outside of the window."),
+        ("From version 18 (anthropic-messages, as it was sent)", "Before: Sent as it is"),
         press=COMPARING,
     ),
     Picture(

@@ -38,7 +38,7 @@ class Place:
         return seen.settled()
 
 
-COMPARING: Final = 'a[data-into][href*="/diff?"], form.compare:visible button'
+COMPARING: Final = 'a[data-into][href*="/diff?"]'
 """What compares a request with the one before, as CSS finds it."""
 
 MAIN: Final = "/c/support%2F4711"
