@@ -36,19 +36,21 @@ HEADERS: Final = {
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-async def listed(call: Call[Any, Any], template: str, shows: Shows, **values: Any) -> Response:
-    """Return the same as `shown`, and have the access log told what of conversations is on the page."""
-    page = await shown(call, template, **values)
+async def rendered_list(
+    call: Call[Any, Any], template: str, shows: Shows, **values: Any
+) -> Response:
+    """Return the same as `rendered`, and have the access log told what of conversations is on the page."""
+    page = await rendered(call, template, **values)
     response = ShowingResponse(page.body, page.status_code)
     response.raw_headers = page.raw_headers
     response.shows = shows
     return response
 
 
-async def shown(call: Call[Any, Any], template: str, **values: Any) -> Response:
+async def rendered(call: Call[Any, Any], template: str, **values: Any) -> Response:
     """Return a template laid out with values, or say that the client has it already."""
     # Beside the event loop: a page may be long, and others wait. Long reads have other threads.
-    lay_out = partial(laid_out, template, {"visitor": call.access, **values})
+    lay_out = partial(html_of, template, {"visitor": call.access, **values})
     body = await asyncio.get_running_loop().run_in_executor(_layouts(), lay_out)
     tag = etag(sha256(body).hexdigest()[:32])
     if is_known(call.request, tag):
@@ -61,12 +63,12 @@ def problem_page(problem: Problem, instance: str, visitor: Access | None = None)
     values: dict[str, Any] = {"problem": problem, "instance": instance}
     if visitor is not None:
         values["visitor"] = visitor
-    body = laid_out("problem.html", values)
+    body = html_of("problem.html", values)
     headers = {**HEADERS, **headers_of(problem)}
     return Response(body, problem.type.status, headers, media_type="text/html")
 
 
-def laid_out(template: str, values: dict[str, Any]) -> bytes:
+def html_of(template: str, values: dict[str, Any]) -> bytes:
     """Return a template laid out with values, in UTF-8."""
     # Half a surrogate pair has no UTF-8; `visible` shows it as its escape, attributes hold none.
     return _environment().get_template(template).render(values).encode(errors="replace")

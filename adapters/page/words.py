@@ -27,12 +27,11 @@ _TAGS: Final = frozenset(
 )
 _ATTRIBUTES: Final = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES: Final = frozenset({"https", "http", "mailto"})
-_TAB: Final = "\\t"
 
 
 def visible(text: object) -> str:
     """Return a text with each character that steers, such as a bidi override, as its escape."""
-    return escaped_lines(str(text)).replace(_TAB, "\t")
+    return "\t".join(map(escaped_lines, str(text).split("\t")))
 
 
 def markdown(text: str) -> Markup:

@@ -193,9 +193,9 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         raise Problem(ENDING)
     access = Access(service.tenants.tenant, "read", "anybody")
     if route.role is not None:
-        access = await _looks(service, route)(request)
+        access = await _access_finder(service, route)(request)
         if not access.allows(route.role):
-            raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
+            raise Problem(FORBIDDEN, f"this needs the role to {route.role}")
     open_ones = service.tails.open_tails if route.is_tail else service.open_requests
     open_ones.enter(access.caller_id)
     with ExitStack() as counted:
@@ -210,7 +210,9 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         return response
 
 
-def _looks(service: Service, route: Route[Any, Any]) -> Callable[[Request], Awaitable[Access]]:
+def _access_finder(
+    service: Service, route: Route[Any, Any]
+) -> Callable[[Request], Awaitable[Access]]:
     """Return what finds out what whoever asks a route may do."""
     return route.access or service.door.access
 
@@ -272,7 +274,7 @@ async def _call(
     tenants = service.tenants
     return Call(
         request=request,
-        looks=_looks(service, route),
+        find_access=_access_finder(service, route),
         access=access,
         tenant=tenant,
         store=await tenants.of(tenant),

@@ -56,7 +56,7 @@ class Door:
 
         None is for whoever has none, and comes from this machine.
         """
-        self.must_be_called_right(request)
+        self.must_name_this_host(request)
         if token is None:
             await self._must_be_open(request)
             return Access(self._tenant, "operate", "this machine")
@@ -65,7 +65,7 @@ class Door:
             raise Problem(UNAUTHENTICATED, "the key is unknown, expired or revoked")
         return access
 
-    def must_be_called_right(self, request: Request) -> None:
+    def must_name_this_host(self, request: Request) -> None:
         """Raise Problem where the Host is none that the service has; there must be exactly one."""
         hosts = request.headers.getlist("host")
         if len(hosts) != 1:

@@ -43,14 +43,14 @@ MediaType = Literal[
 class Call(Generic[QueryT, BodyT]):
     """A request that may be answered: who asks, and what was given, looked through.
 
-    `looks` finds out again what whoever asks may do. `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
-    of the backend is a step of `steps`. `path` has the parameters of the path by name. `names` are
+    `find_access` finds out again what whoever asks may do. `store` is that of the `tenant`, on a `backend`
+    that it shares with those of others; what is asked of the backend is a step of `steps`. `path` has the parameters of the path by name. `names` are
     who acts and under which rules. `tenants` are all whose stores there are. `share` is what the
     body takes of the memory that all bodies have together.
     """
 
     request: Request
-    looks: Callable[[Request], Awaitable[Access]]
+    find_access: Callable[[Request], Awaitable[Access]]
     access: Access
     tenant: UUID
     store: AsyncStore
@@ -69,7 +69,7 @@ class Call(Generic[QueryT, BodyT]):
     async def is_allowed(self, role: Role) -> bool:
         """Return whether whoever asked may still do what needs a role; True where nobody can tell now."""
         try:
-            return (await self.looks(self.request)).allows(role)
+            return (await self.find_access(self.request)).allows(role)
         except Problem:
             return False
         except StorageError:

@@ -15,7 +15,7 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.approvals import Question, grant
 from onrecord.adapters.conversation.approvals import deny as deny_call
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.page.answers import listed
+from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.approvals.pending import (
     MOST,
     DecidedQuery,
@@ -60,7 +60,7 @@ class Decision:
 async def approvals(call: Call[DecidedQuery, Empty]) -> Response:
     """Return the page of all calls that wait for a person."""
     waiting = await call.steps.run_long(partial(waiting_approvals, store_of(call.store)))
-    return await listed(
+    return await rendered_list(
         call,
         "approvals.html",
         Shows(len(waiting.approvals), waiting.conversations),
@@ -114,7 +114,9 @@ async def _decided(call: Call[Empty, Empty], decides: _Decides, word: str) -> Re
         decision = await call.steps.run_long(look)
         if decision is None:
             raise Problem(problem_of(error).type, _ANOTHER) from None
-        response = await listed(call, "decided.html", Shows(1), decision=decision, place=place)
+        response = await rendered_list(
+            call, "decided.html", Shows(1), decision=decision, place=place
+        )
         response.status_code = 409
         return response
     return RedirectResponse(_with_word(place, word), 303, {"cache-control": "no-store"})

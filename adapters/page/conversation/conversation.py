@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.approvals.pending import (
     DecidedQuery,
     ShownApproval,
@@ -24,13 +24,13 @@ from onrecord.adapters.page.conversation.events import (
     may_hold_documents,
     shown_events,
 )
-from onrecord.adapters.page.conversation.prices import page_prices
 from onrecord.adapters.page.conversation.times import (
     CallTime,
     ResponseTime,
     times_by_version,
     times_of,
 )
+from onrecord.adapters.page.prices import page_prices
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.page.words import segment
 from onrecord.adapters.service.model import Empty, Model
@@ -106,7 +106,7 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
     """Return the page of a conversation, around the version that is asked for, else its end."""
     store = store_of(call.store)
     page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query.at))
-    return await shown(
+    return await rendered(
         call,
         "conversation.html",
         page=page,
@@ -123,7 +123,7 @@ async def rows(call: Call[Stretch, Empty]) -> Response:
     if (asked.before is None) == (asked.after is None):
         raise Problem(INVALID, "name the version before, or the version after, and not both")
     which, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
-    return await shown(call, "_rows.html", **_places(which, stretch))
+    return await rendered(call, "_rows.html", **_places(which, stretch))
 
 
 def _places(which: Named, stretch: Rows) -> Mapping[str, Any]:

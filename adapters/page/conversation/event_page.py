@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.events import event_documents
@@ -44,7 +44,7 @@ async def event(call: Call[Empty, Empty]) -> Response:
     """Return the page that shows an event as JSON."""
     store, version = store_of(call.store), call.path["version"]
     page = await call.steps.run(partial(_event, store, call.path["key"], version))
-    return await shown(
+    return await rendered(
         call, "event.html", page=page, name=str(page.named), key=page.named.key, version=version
     )
 

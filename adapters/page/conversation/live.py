@@ -13,7 +13,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
 from onrecord.adapters.page.conversation.conversation import (
     STRETCH,
@@ -73,7 +73,7 @@ async def changes(call: Call[ChangesQuery, Empty]) -> Response:
     """Return the fragment of what came since a version, as a page shows it that ends there."""
     store = store_of(call.store)
     found = await call.steps.run(partial(_changes, store, call.path["key"], call.query))
-    return await shown(
+    return await rendered(
         call,
         "_changes.html",
         changes=found,

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
-from onrecord.adapters.page.conversation.prices import PagePrices, page_prices
+from onrecord.adapters.page.answers import rendered
+from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.conversation.time_tables import (
     By,
     Extremes,
@@ -23,13 +23,13 @@ from onrecord.adapters.page.conversation.time_tables import (
 )
 from onrecord.adapters.page.conversation.times import CallTime, ResponseTime, Times, times_of
 from onrecord.adapters.page.conversation.waterfall import Waterfall, waterfall_of
+from onrecord.adapters.page.prices import PagePrices, page_prices
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import At
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named, found_by
-from onrecord.domain.errors import ConversationNotFound
+from onrecord.adapters.terminal.output import Named
 
 
 class TimesQuery(At):
@@ -57,12 +57,12 @@ async def times(call: Call[TimesQuery, Empty]) -> Response:
         partial(_times, store_of(call.store), call.path["key"])
     )
     page = shown_times(found, call.query.by, call.query.at or 1)
-    return await shown(
+    return await rendered(
         *(call, "times.html"),
         name=str(named),
         key=named.key,
         page=page,
-        prices=prices.state,
+        prices=prices,
         at=call.query.at,
         by=call.query.by,
     )
@@ -73,11 +73,11 @@ async def totals(call: Call[Empty, Empty]) -> Response:
     named, found, prices = await call.steps.run_long(
         partial(_times, store_of(call.store), call.path["key"])
     )
-    return await shown(
+    return await rendered(
         *(call, "_totals.html"),
         name=str(named),
         totals=totals_of(found),
-        prices=prices.state,
+        prices=prices,
     )
 
 
@@ -94,12 +94,9 @@ def shown_times(found: Times, by: By, at: int) -> ShownTimes:
 
 
 def _times(store: Store, name: str) -> tuple[Named, Times, PagePrices]:
-    found = found_by(store, name)
-    if found is None:
-        raise ConversationNotFound("no conversation has this key")
-    prices = page_prices()
-    recorded = backend_of(store).read(found.conversation_id, until=found.head.version)
-    return found, times_of(recorded, prices.prices), prices
+    named, prices = named_by(store, name), page_prices()
+    recorded = backend_of(store).read(named.conversation_id, until=named.head.version)
+    return named, times_of(recorded, prices.prices), prices
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (

@@ -14,7 +14,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty, Model
@@ -58,13 +58,13 @@ async def search(call: Call[WordQuery, Empty]) -> Response:
     text = call.query.text.strip()
     named = {"name": str(which), "key": which.key, "text": text}
     if not text:
-        return await shown(call, "search.html", page=None, hits=(), next=None, **named)
+        return await rendered(call, "search.html", page=None, hits=(), next=None, **named)
     page = await call.store.views.search(
         text, conversation=which.conversation_id, limit=_HITS, after=call.query.after
     )
     following = page.after and urlencode({"text": text, "after": page.after})
     hits = shown_hits(text, page.entries)
-    return await shown(call, "search.html", page=page, hits=hits, next=following, **named)
+    return await rendered(call, "search.html", page=page, hits=hits, next=following, **named)
 
 
 def shown_hits(text: str, hits: Iterable[Hit]) -> tuple[ShownHit, ...]:

@@ -13,7 +13,7 @@ from pydantic import field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Key
@@ -97,7 +97,7 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
         listed, is_known = ShownAudit(Page((), None, 0, 0, 0), ()), False
     asked = query.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
     after = listed.page.after
-    return await shown(
+    return await rendered(
         call,
         "audit.html",
         page=listed.page,

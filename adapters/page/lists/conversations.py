@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import listed
+from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.approvals.pending import open_marks
 from onrecord.adapters.page.lists.found_events import hits_within
 from onrecord.adapters.page.routes import paged
@@ -59,7 +59,7 @@ async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
     after = values["page"].after
     following = None if after is None else urlencode({**_spelled(filters), "after": after})
     entries = values["page"].entries if values["hits"] is None else values["hits"]
-    return await listed(
+    return await rendered_list(
         call,
         "conversations.html",
         Shows(len(entries), tuple(entry.conversation_id for entry in entries)),

@@ -13,7 +13,7 @@ from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import listed
+from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.service.access import Shows
@@ -66,7 +66,9 @@ async def operations(call: Call[OperationsQuery, Empty]) -> Response:
     """Return the page that says how the views stand, and what is parked."""
     page = await call.steps.run_long(partial(_operations, store_of(call.store)))
     shows = Shows(len(page.parked), tuple(event.conversation_id for event in page.parked))
-    return await listed(call, "operations.html", shows, page=page, retried=call.query.retried)
+    return await rendered_list(
+        call, "operations.html", shows, page=page, retried=call.query.retried
+    )
 
 
 async def retry(call: Call[Empty, Empty]) -> Response:

@@ -14,7 +14,7 @@ from pydantic import field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.lists.usage_plot import (
     HEIGHT,
     MOST_DAYS,
@@ -22,15 +22,14 @@ from onrecord.adapters.page.lists.usage_plot import (
     Plot,
     usage_plot,
 )
+from onrecord.adapters.page.prices import page_prices
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.view_queries import UsageDays
-from onrecord.adapters.settings import prices_given
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.pages import MOST_ENTRIES, Page
-from onrecord.domain.errors import InvalidInput
-from onrecord.projections.views.usage import ModelUsage, Prices, cost_of
+from onrecord.projections.views.usage import ModelUsage, cost_of
 
 
 class UsageListQuery(UsageDays):
@@ -104,7 +103,7 @@ async def usage(call: Call[UsageListQuery, Empty]) -> Response:
     page = await call.steps.run_long(partial(_usage, store_of(call.store), query))
     asked = query.model_dump(mode="json", exclude_defaults=True)
     older = None if page.older is None else urlencode({**asked, "until": page.older.isoformat()})
-    return await shown(
+    return await rendered(
         call,
         "usage.html",
         page=page,
@@ -139,28 +138,20 @@ def _usage(store: Store, query: UsageListQuery) -> ShownUsage:
         until=query.until,
         limit=MOST_ENTRIES,
     )
-    prices, problem = _prices()
+    prices = page_prices()
     entries, older = whole_days(page.entries, has_more=page.after is not None)
 
     def cost(entry: ModelUsage) -> Decimal | None:
-        return cost_of(entry, prices)
+        return cost_of(entry, prices.prices)
 
     return ShownUsage(
         page=page,
         plot=usage_plot(entries, query.bars, cost),
         lines=tuple(UsageLine(entry, cost(entry)) for entry in entries),
         older=older,
-        has_prices=bool(prices.entries),
-        problem=problem,
+        has_prices=prices.are_named,
+        problem=prices.problem,
     )
-
-
-def _prices() -> tuple[Prices, str | None]:
-    """Return what tokens cost, and what is wrong with the file that says so."""
-    try:
-        return prices_given(None), None
-    except InvalidInput as error:
-        return Prices(), str(error)
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (

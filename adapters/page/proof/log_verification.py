@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.proof.verification import (
     ShownVerification,
     Verifications,
@@ -26,7 +26,7 @@ async def log_verification(call: Call[Empty, Empty], verifications: Verification
     """Return the page that says whether the whole log holds."""
     must_serve_all_tenants(call.access)
     done = await verifications.run(call, partial(_verification, store_of(call.store)))
-    response = await shown(call, "log_verification.html", verification=done)
+    response = await rendered(call, "log_verification.html", verification=done)
     response.headers["cache-control"] = "no-store"
     return response
 

@@ -12,7 +12,8 @@ from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
+from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.proof.comparison import compared
 from onrecord.adapters.page.proof.seals import (
@@ -34,9 +35,9 @@ from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named, found_by
+from onrecord.adapters.terminal.output import Named
 from onrecord.adapters.terminal.timeline_listing import changes_at
-from onrecord.domain.errors import ConversationNotFound, CorruptRecord
+from onrecord.domain.errors import CorruptRecord
 
 
 class ProofQuery(Model):
@@ -76,7 +77,7 @@ async def proof(call: Call[ProofQuery, Empty]) -> Response:
     store, query = store_of(call.store), call.query
     wanted = Wanted(query.before, query.day)
     page = await call.steps.run_long(partial(_proof, store, call.path["key"], wanted))
-    return await shown(call, "proof.html", **_values(page, query, None))
+    return await rendered(call, "proof.html", **_values(page, query, None))
 
 
 async def verification(call: Call[Empty, Empty], verifications: Verifications) -> Response:
@@ -86,7 +87,7 @@ async def verification(call: Call[Empty, Empty], verifications: Verifications) -
     store, name = store_of(call.store), call.path["key"]
     done = await verifications.run(call, partial(_verification, store, name, seal))
     page = await call.steps.run_long(partial(_proof, store, name, Wanted()))
-    response = await shown(
+    response = await rendered(
         call, "proof.html", **_values(page, ProofQuery(), done, fields.get("seal"))
     )
     response.headers["cache-control"] = "no-store"
@@ -130,7 +131,7 @@ def _values(
 
 
 def _proof(store: Store, name: str, wanted: Wanted) -> ShownProof:
-    which = _named(store, name)
+    which = named_by(store, name)
     seals = seals_of_conversation(store, which, settings().seals, wanted)
     return ShownProof(which, seals, _redacted(store, which))
 
@@ -146,7 +147,7 @@ def _redacted(store: Store, which: Named) -> tuple[int, ...]:
 
 
 def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVerification:
-    which, backend = _named(store, name), backend_of(store)
+    which, backend = named_by(store, name), backend_of(store)
     verified = store.verify(which.conversation_id)
     comparison = None
     if seal is not None:
@@ -155,11 +156,3 @@ def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVeri
             raise Problem(INVALID, "choose one of the seals that are listed")
         comparison = compared(backend, which.conversation_id, kept[seal.place], seal.size)
     return shown_verification(verified, backend.clock(), comparison)
-
-
-def _named(store: Store, name: str) -> Named:
-    """Return the conversation of a key or an id; nothing of others is told where there is none."""
-    found = found_by(store, name)
-    if found is None:
-        raise ConversationNotFound("no conversation has this key")
-    return found

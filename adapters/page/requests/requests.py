@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.page.answers import shown
+from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.requests.compared_requests import read_comparison
 from onrecord.adapters.page.requests.request_reading import END, Wish
 from onrecord.adapters.page.requests.sent_requests import recorded_request, requests_sent
@@ -104,7 +104,7 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     choice = Choice(at, asked.api, asked.window(), asked.upto, asked.whole)
     page = await call.steps.run_long(partial(_page, _plain(call), choice))
     sent = await call.steps.run_long(partial(requests_sent, _plain(call)))
-    return await shown(
+    return await rendered(
         call,
         "requests.html",
         **_values(call, page),
@@ -146,7 +146,7 @@ async def recorded(call: Call[Empty, Empty]) -> Response:
 async def _shown_to(call: Call[Any, Any], name: str, **values: Any) -> Response:
     """Return a whole page, or the fragment of it where a script of the page asks."""
     fragment = "_" if call.request.headers.get(FRAGMENT) else ""
-    answer = await shown(call, f"{fragment}{name}.html", key=call.path["key"], **values)
+    answer = await rendered(call, f"{fragment}{name}.html", key=call.path["key"], **values)
     answer.headers["vary"] = FRAGMENT
     return answer
 
@@ -159,7 +159,7 @@ async def _fragment(call: Call[RequestQuery, Empty], template: str) -> Response:
     page = await call.steps.run_long(partial(_seen, _plain(call), _choice(call, at)))
     if await call.request.is_disconnected():
         return Response(status_code=GONE)
-    return await shown(call, template, **_values(call, page))
+    return await rendered(call, template, **_values(call, page))
 
 
 def _plain(call: Call[Any, Any]) -> Conversation:

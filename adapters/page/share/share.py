@@ -19,7 +19,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.history_queries import main_branch, pieces_of
-from onrecord.adapters.page.answers import HEADERS, laid_out, shown
+from onrecord.adapters.page.answers import HEADERS, html_of, rendered
 from onrecord.adapters.page.conversation.conversation import named_by, rows_between
 from onrecord.adapters.page.conversation.events import ShownEvent
 from onrecord.adapters.page.forms import form_of
@@ -113,7 +113,7 @@ async def _form(
     """Return the form with what was typed into it, and what is wrong with that."""
     which = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
     values = {"name": str(which), "key": which.key, "last": which.head.version}
-    response = await shown(call, "share.html", fields=fields, problem=problem, **values)
+    response = await rendered(call, "share.html", fields=fields, problem=problem, **values)
     if problem is not None:
         response.status_code = problem.type.status
         response.headers.update({**headers_of(problem), "cache-control": "no-store"})
@@ -172,7 +172,7 @@ def _file(material: Material, hiding: Hiding, ends_at: float) -> tuple[str, byte
         "policy": f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;"
         " base-uri 'none'; form-action 'none'",
     }
-    return content.title, laid_out("shared_file.html", values)
+    return content.title, html_of("shared_file.html", values)
 
 
 def in_time(ends_at: float, events: Iterable[ShownEvent]) -> Iterator[ShownEvent]:

@@ -82,7 +82,7 @@ class IssuerSignIn:
 
     async def begin(self, call: Call[SignInQuery, Empty], visitors: Visitors) -> Response:
         """Send the browser to the issuer, with a login that only this browser can finish."""
-        visitors.must_be_called_right(call.request)
+        visitors.must_name_this_host(call.request)
         if is_of_another_page(call.request):
             raise Problem(FORBIDDEN, "a page of this service asks for this")
         request, place = call.request, own_place(call.query.next)
@@ -103,7 +103,7 @@ class IssuerSignIn:
     async def end(self, call: Call[CallbackQuery, Empty], visitors: Visitors) -> Response:
         """Begin a session of whoever comes back from the issuer, and send them on."""
         request = call.request
-        visitors.must_be_called_right(request)
+        visitors.must_name_this_host(request)
         login = self._logins.take(cookie_of(request, _COOKIE), call.query.state)
         if login is None:
             raise Problem(

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
-from onrecord.adapters.page.answers import problem_page, shown
+from onrecord.adapters.page.answers import problem_page, rendered
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, must_be_own_page, own_place
 from onrecord.adapters.service.model import Empty, Model
@@ -79,7 +79,7 @@ class SignIn:
         return response
 
     async def _form(self, call: Call[Any, Any], place: str, *, is_wrong: bool) -> Response:
-        return await shown(
+        return await rendered(
             call,
             "sign_in.html",
             next=place,

@@ -49,7 +49,7 @@ class Visitors:
         id_ = cookie_of(request, _COOKIE)
         visitor = self._sessions.visitor(id_, is_used=not _is_by_itself(request))
         if isinstance(visitor, Access):
-            self.must_be_called_right(request)
+            self.must_name_this_host(request)
             return visitor
         try:
             return await self._door.access_by(visitor, request)
@@ -61,9 +61,9 @@ class Visitors:
                 raise
             raise SignInNeeded(problem, _place_of(request)) from None
 
-    def must_be_called_right(self, request: Request) -> None:
+    def must_name_this_host(self, request: Request) -> None:
         """Raise Problem where the service does not answer to the Host that a request names."""
-        self._door.must_be_called_right(request)
+        self._door.must_name_this_host(request)
 
     async def is_open_to(self, request: Request) -> bool:
         """Return whether whoever asks sees the page without a key."""

@@ -73,7 +73,7 @@ def test_only_a_key_to_operate_sees_operations_and_the_way_to_them() -> None:
         for key in ("reader", "writer"):
             refused = page.ask("GET", "/operations", key=key)
             assert refused.status == 403
-            assert b"this needs a key to operate" in refused.data
+            assert b"this needs the role to operate" in refused.data
             assert b'href="/operations"' not in page.ask("GET", "/", key=key).data
         body = urlencode({"view": "audit"}).encode()
         refused = page.ask("POST", "/operations/retry", body=body, key="reader", headers=FORM | OWN)

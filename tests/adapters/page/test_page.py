@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from onrecord.adapters.page.static_files import files
-from onrecord.adapters.page.words import markdown
+from onrecord.adapters.page.words import markdown, visible
 from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 
@@ -61,6 +61,10 @@ def test_a_problem_on_the_page_is_told_in_html() -> None:
         wrong = keyed.ask("GET", "/?limit=%3Cscript%3E", key="reader")
         assert (wrong.status, wrong.headers["cache-control"]) == (422, "no-store")
         assert "<script>" not in wrong.data.decode()
+
+
+def test_a_tab_stays_one_and_a_backslash_before_a_t_is_none() -> None:
+    assert visible("C:\\table\tone\x1b") == "C:\\table\tone\\x1b"
 
 
 def test_a_table_of_empty_cells_becomes_no_larger_than_its_text() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
 
 from onrecord.adapters.settings import prices_given
 from onrecord.domain.errors import InvalidInput
@@ -12,20 +11,20 @@ from onrecord.projections.views.usage import Prices
 
 @dataclass(frozen=True, slots=True)
 class PagePrices:
-    """What tokens cost; `state` says whether a file names it, or cannot be read."""
+    """What tokens cost; `problem` says what is wrong with the file that names it."""
 
     prices: Prices
-    state: Literal["named", "none", "unreadable"]
+    problem: str | None = None
 
-
-_NONE: Final = PagePrices(Prices(), "none")
-_UNREADABLE: Final = PagePrices(Prices(), "unreadable")
+    @property
+    def are_named(self) -> bool:
+        """Return whether some model has a price."""
+        return bool(self.prices.entries)
 
 
 def page_prices() -> PagePrices:
     """Return the prices of `$ONRECORD_PRICES`; a file that cannot be read costs no page."""
     try:
-        prices = prices_given(None)
-    except InvalidInput:
-        return _UNREADABLE
-    return PagePrices(prices, "named") if prices.entries else _NONE
+        return PagePrices(prices_given(None))
+    except InvalidInput as error:
+        return PagePrices(Prices(), str(error))
