@@ -96,12 +96,12 @@ class Totals:
 
     `elapsed` is the time from its first event to its last, `answering` what all responses took and
     `calling` what all calls took, added up; times in microseconds. Providers told of the tokens of
-    `told` responses. `cost` is None where no response has a price; `unpriced` counts the responses
+    `with_tokens` responses. `cost` is None where no response has a price; `unpriced` counts the responses
     with tokens that have none.
     """
 
     responses: int
-    told: int
+    with_tokens: int
     input_tokens: int
     output_tokens: int
     cached_tokens: int
@@ -121,7 +121,7 @@ def totals_of(times: Times) -> Totals:
     costs = [response.cost for response in responses if response.cost is not None]
     return Totals(
         responses=len(responses),
-        told=len(used),
+        with_tokens=len(used),
         input_tokens=sum(usage.input_tokens for usage in used),
         output_tokens=sum(usage.output_tokens for usage in used),
         cached_tokens=sum(usage.cached_tokens for usage in used),

@@ -147,7 +147,7 @@ def test_a_call_takes_until_its_result_and_a_response_from_its_request_to_its_en
     assert (totals.elapsed, totals.answering, totals.calling) == (
         *(12 * SECOND, 6 * SECOND, 6 * SECOND),
     )
-    assert (totals.calls, totals.failed, totals.responses, totals.told) == (2, 1, 2, 2)
+    assert (totals.calls, totals.failed, totals.responses, totals.with_tokens) == (2, 1, 2, 2)
 
 
 def test_what_an_import_brought_has_the_times_of_its_writer() -> None:
