@@ -1,8 +1,8 @@
 // Follows a conversation whose end is shown: new events, what they change above, calls that wait.
 
-import { answerAt } from "./fragments.js";
+import { answerAt, fill } from "./fragments.js";
 
-const PAUSE = 2000; // in milliseconds: so long a service is left alone that did not answer
+const PAUSE = 2000; // in milliseconds: so long a service is left alone that did not answer, or that counts
 const GAP = 100; // in milliseconds: so long a page rests between two answers
 const NEAR = 48; // in pixels: so near to its end a page goes on with it
 
@@ -17,6 +17,7 @@ let pause = 0;
 let count = 0; // of new events that the reader has not seen
 let loading = null;
 let isStale = false;
+let totals = 0; // the timer until they are counted anew
 
 const versions = () => [...events.querySelectorAll("article.event")].map((each) => Number(each.id.slice(1)));
 const showsEnd = () => events.querySelector("a[data-more]:not([data-before])") === null;
@@ -100,6 +101,17 @@ function show(content) {
   last = Number(added.dataset.last);
   isStale ||= last < Number(added.dataset.version);
   if (came.length) announce(came, stayed);
+  refreshTotals();
+}
+
+/** Count anew what was used, not at each event: the service reads the whole conversation for it. */
+function refreshTotals() {
+  const place = document.querySelector("[data-fragment$='/totals']");
+  if (place === null || totals) return;
+  totals = setTimeout(() => {
+    totals = 0;
+    fill(place, place.dataset.fragment);
+  }, PAUSE);
 }
 
 /** Let what is the same stand, with what was typed into it. */

@@ -129,7 +129,7 @@ def must_be_own_page(request: Request) -> None:
 def _is_by_itself(request: Request) -> bool:
     """Whether a page follows what goes on: it does so by itself, whoever sits before it."""
     is_stream = request.headers.get("accept") == "text/event-stream"
-    return is_stream or request.scope["path"].endswith("/changes")
+    return is_stream or request.scope["path"].endswith(("/changes", "/totals"))
 
 
 def _is_shown_whole(request: Request) -> bool:

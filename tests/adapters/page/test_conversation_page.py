@@ -134,6 +134,8 @@ def test_a_fork_a_forgotten_conversation_and_none_are_told_apart(page: Served, g
     forgotten = page.ask("GET", f"/c/{gone}")
     assert (forgotten.status, "secret" in forgotten.data.decode()) == (200, False)
     assert "its content was erased" in forgotten.data.decode()
+    (path,) = re.findall(r'href="(/audit\?[^"]+)">Who erased it', forgotten.data.decode())
+    assert "asked for" in page.ask("GET", path.replace("&amp;", "&")).data.decode()
     missing = page.ask("GET", "/c/nobody")
     assert (missing.status, missing.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert page.ask("GET", "/c/long?at=9999").status == 422

@@ -197,8 +197,9 @@ def test_a_stream_ends_with_the_right_to_read(visited: Visited, how: str) -> Non
             case _:
                 # To follow is no use of a session: it goes on before an empty chair.
                 visited.clock.now += IDLE_SECONDS - 1
-                changed = "/c/a/changes?after=1&first=1"
-                assert visited.service.ask("GET", changed, headers={"cookie": cookie}).status == 200
+                for path in ("/c/a/changes?after=1&first=1", "/c/a/totals"):
+                    answer = visited.service.ask("GET", path, headers={"cookie": cookie})
+                    assert answer.status == 200
                 visited.clock.now += 1
         assert [line for line in lines if line.startswith("data: ")] == []
     headers = {"cookie": cookie, "sec-fetch-dest": "empty"}
