@@ -20,16 +20,23 @@ from onrecord.projections.matching.request_origins import Origin, origins
 BLOCKS: Final = 200
 """The most blocks that are shown at once."""
 
+NO_REDACTIONS: Final[Mapping[Place, int]] = {}
+"""Nothing was redacted later."""
+
 _LONGEST: Final = 20_000
 _LONGEST_MEMBER: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class OriginView:
-    """The event that something came from; `is_own` is False where a fork's origin has it."""
+    """The event that something came from; `is_own` is False where a fork's origin has it.
+
+    `redacted_at` is the version at which its own conversation redacted it later; None where it did not.
+    """
 
     version: int
     is_own: bool
+    redacted_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +87,12 @@ def block_stretch(
     content: RequestContent,
     notes: Mapping[Place, tuple[Note, ...]],
     upto: int | None,
+    redactions: Mapping[Place, int],
 ) -> BlockStretch:
     """Return the blocks of a request up to a number, at most 200; without a number, the last ones.
 
-    `notes` are what the report says of the events that go.
+    `notes` are what the report says of the events that go. `redactions` are the versions that redacted
+    events later.
     """
     sent = request.body[known_api(request.api).messages]
     pieces = list(message_pieces(sent))
@@ -91,7 +100,7 @@ def block_stretch(
     first = max(0, last - BLOCKS)
     found = origins(pieces, content.history, first, last)
     return BlockStretch(
-        messages=tuple(_messages(found, content.conversation, notes)),
+        messages=tuple(_messages(found, content.conversation, notes, redactions)),
         first=first + 1,
         last=last,
         count=len(pieces),
@@ -100,16 +109,22 @@ def block_stretch(
 
 
 def _messages(
-    found: Iterable[Origin], conversation: UUID, notes: Mapping[Place, tuple[Note, ...]]
+    found: Iterable[Origin],
+    conversation: UUID,
+    notes: Mapping[Place, tuple[Note, ...]],
+    redactions: Mapping[Place, int],
 ) -> Iterator[MessageView]:
     for _, group in groupby(found, lambda origin: origin.piece.message):
         of_message = list(group)
-        shown = (_piece(origin, conversation, notes) for origin in of_message)
+        shown = (_piece(origin, conversation, notes, redactions) for origin in of_message)
         yield MessageView(of_message[0].piece.role, tuple(shown))
 
 
 def _piece(
-    origin: Origin, conversation: UUID, notes: Mapping[Place, tuple[Note, ...]]
+    origin: Origin,
+    conversation: UUID,
+    notes: Mapping[Place, tuple[Note, ...]],
+    redactions: Mapping[Place, int],
 ) -> PieceView:
     text = _text_of(origin.piece)
     said = (note for place in origin.places for note in notes.get(place, ()))
@@ -118,14 +133,18 @@ def _piece(
         title=_title(origin.piece),
         text=text[:_LONGEST],
         cut=max(0, len(text) - _LONGEST),
-        origins=tuple(origin_view(place, conversation) for place in origin.places),
+        origins=tuple(origin_view(place, conversation, redactions) for place in origin.places),
         notes=tuple(dict.fromkeys(said)),
     )
 
 
-def origin_view(place: Place, conversation: UUID) -> OriginView:
+def origin_view(
+    place: Place, conversation: UUID, redactions: Mapping[Place, int] = NO_REDACTIONS
+) -> OriginView:
     """Return how the event at a place is named in a conversation."""
-    return OriginView(place[1], place[0] in (None, conversation))
+    owner, version = place
+    redacted_at = redactions.get((owner or conversation, version))
+    return OriginView(version, owner in (None, conversation), redacted_at)
 
 
 def _title(piece: Piece) -> str:

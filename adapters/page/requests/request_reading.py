@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,7 +17,9 @@ from onrecord.adapters.page.requests.request_view import Read, RequestView, Sett
 from onrecord.adapters.streams.event_reading import in_force, read_through
 from onrecord.adapters.streams.lineage import LineSegment, amendments, parted
 from onrecord.adapters.streams.stream import Stream
+from onrecord.domain.events import ContentRedacted
 from onrecord.domain.head import Pointer
+from onrecord.domain.log import Backend
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.responses import Place
@@ -108,7 +110,22 @@ def _read(
         ),
         not_looked_through=before,
         is_end=is_end,
+        redactions=_redacted_later(stream.backend, whole, redacted),
     )
+
+
+def _redacted_later(
+    backend: Backend, segments: tuple[LineSegment, ...], applied: Container[Place]
+) -> dict[Place, int]:
+    """Return the versions that redacted events of these conversations up to now, but for those applied."""
+    later: dict[Place, int] = {}
+    for owner in {segment.conversation_id for segment in segments}:
+        until_now = LineSegment(owner, backend.head(owner).version)
+        for recorded in amendments(backend, (until_now,)).redactions:
+            event = recorded.event()
+            if isinstance(event, ContentRedacted) and (owner, event.version) not in applied:
+                later.setdefault((owner, event.version), recorded.version)
+    return later
 
 
 def _declared(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from onrecord.adapters.page.requests.absent_events import AbsentEvents, absent_events
@@ -71,7 +71,8 @@ class Read:
 
     `recorded` are the events that were looked through for what is absent, `documents` those of the
     conversation, later ones too. `not_looked_through` counts the events before them. `is_end` says
-    that only the end of the request was rendered.
+    that only the end of the request was rendered. `redactions` are the versions at which events that
+    the request may have were redacted later.
     """
 
     recorded: Iterable[RecordedEvent] = ()
@@ -79,6 +80,7 @@ class Read:
     setters: Setters = Setters()
     not_looked_through: int = 0
     is_end: bool = False
+    redactions: Mapping[Place, int] = field(default_factory=dict[Place, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +141,10 @@ def request_view(
         size=len(jsontext.write(body)),
         is_end=read.is_end,
         system="\n\n".join(_texts(next((body[name] for name in _SYSTEM if name in body), ""))),
-        system_origin=_declared(read.setters.instructions, content),
+        system_origin=_declared(read.setters.instructions, content, read),
         tools=tuple(_tools(body.get("tools") or body.get("toolConfig", {}).get("tools") or ())),
-        tools_origin=_declared(read.setters.tools, content),
-        blocks=block_stretch(request, content, content.notes(present), upto),
+        tools_origin=_declared(read.setters.tools, content, read),
+        blocks=block_stretch(request, content, content.notes(present), upto, read.redactions),
         notes=tuple(notes[-NOTES:]),
         more_notes=max(0, len(notes) - NOTES),
         documents=tuple(documents[-NOTES:]),
@@ -157,8 +159,8 @@ def request_view(
     )
 
 
-def _declared(place: Place | None, content: RequestContent) -> OriginView | None:
-    return None if place is None else origin_view(place, content.conversation)
+def _declared(place: Place | None, content: RequestContent, read: Read) -> OriginView | None:
+    return None if place is None else origin_view(place, content.conversation, read.redactions)
 
 
 def _tools(tools: Iterable[Any]) -> Iterator[ToolView]:

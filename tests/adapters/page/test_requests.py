@@ -107,6 +107,27 @@ def test_events_that_are_not_in_a_request_stand_together_by_their_reason(
     assert (redacted.last, redacted.why) == (7, "Redacted.")
 
 
+def test_what_was_redacted_since_has_its_mark_where_a_request_still_has_it(
+    chat: Conversation,
+) -> None:
+    fork = chat.fork("support/4711/again", at=6)
+    fork.user("Is it still there?")
+    chat.redact(2, "a name stands in it")
+    at = chat.head().version
+    marks = [
+        origin for piece in pieces_of(seen(chat, ANTHROPIC, at=10)) for origin in piece.origins
+    ]
+    assert marks[0] == OriginView(2, is_own=True, redacted_at=at)
+    assert {each.redacted_at for each in marks[1:]} == {None}
+    assert all(
+        origin.redacted_at is None
+        for piece in pieces_of(seen(chat, ANTHROPIC))
+        for origin in piece.origins
+    ), "now it is left out"
+    of_fork = pieces_of(seen(fork, ANTHROPIC))[0]
+    assert of_fork.origins == (OriginView(2, is_own=False, redacted_at=at),)
+
+
 def test_a_fork_names_the_events_of_its_origin_as_such(chat: Conversation) -> None:
     fork = chat.fork("support/4711/again", at=6)
     fork.user("Is it still there?")
