@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from onrecord.domain.errors import counted
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.windows import MessageWindow, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two requests are made otherwise, in words: only what is not the same of both."""
+
+    sent: str
+    chosen: str
+
+
+def difference(sent: Options, chosen: Options) -> Difference | None:
+    """Return how a request that is chosen is made otherwise than one that was sent; None where it is not."""
+    one = (f"for {sent.api}", *_words(sent))
+    other = [f"for {chosen.api}", *_words(chosen)]
+    if sent.model is not None and chosen.model is None:
+        other.append("for the model that answered before")
+    of_sent = ", ".join(each for each in one if each not in other)
+    of_chosen = ", ".join(each for each in other if each not in one)
+    return Difference(of_sent, of_chosen) if of_sent or of_chosen else None
 
 
 def option_words(options: Options) -> tuple[str, ...]:

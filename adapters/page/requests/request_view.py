@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final, cast
 
 from onrecord.adapters.page.requests.absent_events import AbsentEvents, absent_events
@@ -87,7 +88,7 @@ class Read:
 class RequestView:
     """The request at a version, as a page shows it.
 
-    `size` counts the bytes of the body as compact JSON. Where `is_end`, only the last exchanges were
+    `size` counts the bytes of the body as compact JSON, `sha256` is their digest. Where `is_end`, only the last exchanges were
     rendered, and all counts are of these. `not_looked_through` counts events in which nothing absent
     was looked for. `more_notes` and `more_documents` count what is not shown.
     """
@@ -95,6 +96,7 @@ class RequestView:
     api: str
     at: int
     size: int
+    sha256: str
     is_end: bool
     system: str
     system_origin: OriginView | None
@@ -139,6 +141,7 @@ def request_view(
         api=request.api,
         at=content.version,
         size=len(jsontext.write(body)),
+        sha256=digest_of(request),
         is_end=read.is_end,
         system="\n\n".join(_texts(next((body[name] for name in _SYSTEM if name in body), ""))),
         system_origin=_declared(read.setters.instructions, content, read),
@@ -157,6 +160,11 @@ def request_view(
             if name not in {*_SYSTEM, "tools", "toolConfig", api.messages}
         ),
     )
+
+
+def digest_of(request: Request) -> str:
+    """Return the SHA-256 of the body of a request as compact JSON."""
+    return sha256(jsontext.write(dict(request.body))).hexdigest()
 
 
 def _declared(place: Place | None, content: RequestContent, read: Read) -> OriginView | None:

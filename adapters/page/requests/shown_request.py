@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.page.requests.option_words import option_words
-from onrecord.adapters.page.requests.request_reading import Wish, is_long, read_request
-from onrecord.adapters.page.requests.request_view import RequestView
+from onrecord.adapters.page.requests.option_words import Difference, difference, option_words
+from onrecord.adapters.page.requests.request_reading import (
+    Wish,
+    content_of,
+    is_long,
+    read_request,
+)
+from onrecord.adapters.page.requests.request_view import RequestView, digest_of
 from onrecord.adapters.page.requests.sent_requests import (
     Replay,
     SentRequest,
@@ -16,7 +21,7 @@ from onrecord.adapters.page.requests.sent_requests import (
     request_at,
     requests_sent,
 )
-from onrecord.projections.apis.request import APIS, options_of
+from onrecord.projections.apis.request import APIS, Options, options_of
 from onrecord.projections.history.windows import MessageWindow, Window
 
 AS_SENT: Final = "sent"
@@ -45,7 +50,8 @@ class Plan:
 
     `sent_now` was sent at the version, on the main branch or beside it; `before` is the last one of
     the main branch before. `likeness` is the request whose recipe is followed, and `words` says what
-    the recipe was. `is_chosen`: a person chose an API or a window.
+    the recipe was. `is_chosen`: a person chose an API or a window; `difference` says how the request
+    that was sent at the version was made otherwise.
     """
 
     wish: Wish
@@ -55,6 +61,7 @@ class Plan:
     likeness: SentRequest | None
     words: tuple[str, ...]
     is_chosen: bool
+    difference: Difference | None = None
 
     @property
     def is_as_sent(self) -> bool:
@@ -87,15 +94,23 @@ def plan(conversation: Conversation, choice: Choice) -> Plan:
     last = next(iter(sent), None)
     follows = not choice.is_made and last is not None and last.recipe is not None
     likeness = last if follows else None
+    wish, sent_now = _wish(choice, last, likeness), request_at(conversation, choice.at)
     return Plan(
-        wish=_wish(choice, last, likeness),
+        wish=wish,
         at=choice.at,
-        sent_now=request_at(conversation, choice.at),
+        sent_now=sent_now,
         before=next((each for each in sent if each.version < choice.at), None),
         likeness=likeness,
         words=_words(likeness),
         is_chosen=choice.is_made,
+        difference=_difference(sent_now, wish) if choice.is_made else None,
     )
+
+
+def _difference(sent: SentRequest | None, wish: Wish) -> Difference | None:
+    if sent is None or sent.recipe is None:
+        return None
+    return difference(options_of(sent.recipe), Options(api=wish.api, window=wish.window))
 
 
 def _wish(choice: Choice, last: SentRequest | None, likeness: SentRequest | None) -> Wish:
@@ -119,6 +134,18 @@ def read_shown(conversation: Conversation, planned: Plan) -> Shown:
     """Return the request of a plan; an error where it cannot be made."""
     view = read_request(conversation, planned.wish)
     # A replay reads all events up to the request: of a long conversation that takes too long here.
-    is_replayed = planned.is_as_sent and not is_long(conversation, planned.at)
+    is_short = not is_long(conversation, planned.at)
+    if is_short and planned.is_chosen and _is_same(conversation, planned.sent_now, view):
+        words = _words(planned.sent_now)
+        planned = replace(planned, likeness=planned.sent_now, words=words, difference=None)
+    is_replayed = planned.is_as_sent and is_short
     replay = replay_of(conversation, planned.at) if is_replayed else None
     return Shown(planned, view, replay=replay)
+
+
+def _is_same(conversation: Conversation, sent: SentRequest | None, view: RequestView) -> bool:
+    """Whether a request that is shown has the bytes that the recipe of the one that was sent makes."""
+    if sent is None or sent.recipe is None or sent.is_aside or sent.api != view.api:
+        return False
+    made, _ = content_of(conversation, Wish(sent.api, sent.version, recipe=sent.recipe))
+    return digest_of(made) == view.sha256

@@ -12,7 +12,7 @@ import onrecord
 from onrecord import Conversation, MessageWindow, Window
 from onrecord.adapters.page.requests import request_reading
 from onrecord.adapters.page.requests.compared_requests import read_comparison
-from onrecord.adapters.page.requests.option_words import option_words
+from onrecord.adapters.page.requests.option_words import Difference, option_words
 from onrecord.adapters.page.requests.request_reading import Wish, read_request
 from onrecord.adapters.page.requests.sent_requests import (
     recorded_request,
@@ -66,6 +66,26 @@ def test_without_a_choice_a_request_is_shown_as_it_was_sent(chat: Conversation) 
     assert later.view is not None
     assert (later.plan.is_as_sent, later.plan.wish.window) == (False, Window(exchanges=1, step=1))
     assert "Where is my parcel?" not in {piece.text for piece in pieces_of(later.view)}
+
+
+def test_a_choice_that_has_the_bytes_of_what_was_sent_is_shown_as_it(chat: Conversation) -> None:
+    answer(chat, uuid4())
+    chat.user("And now?")
+    at = send(chat, chat.request("ollama", window=Window(exchanges=1, step=1), model="qwen3"))
+    for window in (Window(exchanges=1, step=1), Window(exchanges=9, step=1), None):
+        same = shown(chat, Choice(at, "ollama", window))
+        assert (same.is_seen, same.plan.is_chosen) == (window == Window(exchanges=1, step=1), True)
+    assert other_of(chat, at, "ollama") == Difference(
+        "in a window of the last exchange and the open one, for the model qwen3",
+        "without a window, for the model that answered before",
+    )
+    other = other_of(chat, at, "gemini")
+    assert other is not None
+    assert (other.sent.split(",")[0], other.chosen.split(",")[0]) == ("for ollama", "for gemini")
+
+
+def other_of(chat: Conversation, at: int, api: str) -> Difference | None:
+    return shown(chat, Choice(at, api)).plan.difference
 
 
 def test_what_is_not_what_was_sent_is_never_called_seen(chat: Conversation) -> None:
@@ -187,7 +207,8 @@ def test_the_page_says_whether_it_shows_what_was_sent(tmp_path: Path) -> None:
         assert 'data-exchanges="1"' in text
         assert '<span class="verdict">Seen</span>' in text
     assert '<option value="1" selected>The last one and the open one</option>' in first
-    assert "This is not what was sent." in chosen
+    assert "This is not the request that was sent." in chosen
+    assert "What is shown is made for gemini, in a window of the last 5 exchanges" in chosen
     assert "was sent on a side branch" in aside
     for text in (chosen, aside):
         assert '<span class="verdict">Seen</span>' not in text
