@@ -206,7 +206,7 @@ def test_the_page_says_whether_it_shows_what_was_sent(tmp_path: Path) -> None:
         assert "This is the request as it was sent" in text
         assert 'data-exchanges="1"' in text
         assert '<span class="verdict">Seen</span>' in text
-    assert '<option value="1" selected>The last one and the open one</option>' in first
+    assert '<option value="1" selected>Last and open one</option>' in first
     assert "This is not the request that was sent." in chosen
     assert "What is shown is made for gemini, in a window of the last 5 exchanges" in chosen
     assert "was sent on a side branch" in aside
