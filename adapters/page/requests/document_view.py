@@ -26,6 +26,7 @@ _KINDS: Final[Mapping[Modality, str]] = {
 }
 _PDF: Final = "application/pdf"
 _NOT_TAKEN: Final = "is not taken"
+_SENT: Final = "Sent "
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class DocumentView:
     why: str
     rule: str
     is_later: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why or why not, of a request that was not sent but would be."""
+        return f"Would be s{self.why[1:]}" if self.why.startswith(_SENT) else self.why
 
 
 @dataclass(frozen=True, slots=True)

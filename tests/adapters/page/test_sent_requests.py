@@ -190,12 +190,15 @@ def test_the_page_says_whether_it_shows_what_was_sent(tmp_path: Path) -> None:
         at = send(chat, chat.request(ANTHROPIC, window=Window(exchanges=1, step=1)))
         template, _ = split(b"{}")
         chat.log.append(RequestSent(api=ANTHROPIC, endpoint="/", template=template, line=uuid4()))
+        chat.user("And now?")
     with served(url) as page:
         events = page.ask("GET", "/c/support%2F4711").data.decode()
         path = "/c/support%2F4711/requests"
         first = page.ask("GET", f"{path}?at={at}").data.decode()
         moved = page.ask("GET", f"{path}/{AS_SENT}?at={at}").data.decode()
         chosen = page.ask("GET", f"{path}/gemini?at={at}&exchanges=5").data.decode()
+        before = page.ask("GET", f"{path}?at={at - 1}").data.decode()
+        later = page.ask("GET", f"{path}?at={at + 2}").data.decode()
         aside = page.ask("GET", f"{path}?at={at + 1}").data.decode()
         diff = page.ask("GET", f"{path}/{AS_SENT}/diff?a=10&b={at}").data.decode()
     assert f'href="{path}?at={at}"' in events
@@ -209,6 +212,13 @@ def test_the_page_says_whether_it_shows_what_was_sent(tmp_path: Path) -> None:
     assert '<option value="1" selected>Last and open one</option>' in first
     assert "This is not the request that was sent." in chosen
     assert "What is shown is made for gemini, in a window of the last 5 exchanges" in chosen
+    assert "No request was sent at this version." in before
+    assert "Would be sent as it is: anthropic-messages takes PDFs." in before
+    assert "were not sent" in first
+    assert f'href="{path}?at={at}">Last request that was sent: version {at}</a>' in later
+    for text in (later, aside):
+        assert "would not be sent" in text
+        assert "were not sent" not in text
     assert "was sent on a side branch" in aside
     for text in (chosen, aside):
         assert '<span class="verdict">Seen</span>' not in text
