@@ -45,6 +45,7 @@ class AbsentEvents:
     """Events that are not in the request for the same reason, from the first to the last of them.
 
     `rule` is that of the report that left them out; empty where it is none of the report's. `texts` has the version of each, what it is and what it says; of many, the last ones alone.
+    `redactions` has the versions at which events were redacted later, by the versions of the events.
     """
 
     first: int
@@ -54,6 +55,7 @@ class AbsentEvents:
     why: str
     rule: str
     texts: tuple[tuple[int, str, str], ...]
+    redactions: Mapping[int, int]
 
 
 def reason_of(event: RecordedEvent, content: RequestContent) -> str:
@@ -62,7 +64,10 @@ def reason_of(event: RecordedEvent, content: RequestContent) -> str:
 
 
 def absent_events(
-    recorded: Mapping[Place, RecordedEvent], present: Container[Place], content: RequestContent
+    recorded: Mapping[Place, RecordedEvent],
+    present: Container[Place],
+    content: RequestContent,
+    redactions: Mapping[Place, int],
 ) -> Iterator[AbsentEvents]:
     """Yield the recorded events that a request has no part of, by their reasons."""
     notes = content.notes(recorded)
@@ -80,6 +85,7 @@ def absent_events(
             why=why,
             rule=rule,
             texts=tuple((event.version, *line_of(event)) for event in events[-_MOST_LINES:]),
+            redactions={at: by for (owner, at), by in redactions.items() if owner == conversation},
         )
 
 

@@ -20,10 +20,12 @@ from onrecord.adapters.page.requests.request_reading import (
     content_of,
     ending,
     length_of,
+    redacted_later,
 )
 from onrecord.adapters.page.requests.sent_requests import request_at
 from onrecord.adapters.page.requests.shown_request import AS_SENT, Choice, plan
 from onrecord.adapters.streams.event_reading import read_through
+from onrecord.adapters.streams.lineage import amendments
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.responses import Place
 from onrecord.projections.matching.request_diff import RequestContent, compare
@@ -42,7 +44,16 @@ def read_comparison(
     other = _as_sent(conversation, after) if after.api == AS_SENT else _side(conversation, after)
     read = partial(event_at, stream_of(conversation))
     diff = compare(other.api, one.content, other.content, read)
-    return comparison_view(diff, one, other, _documents(conversation, one.content, other.content))
+    documents = _documents(conversation, one.content, other.content)
+    until = max(one.content.version, other.content.version)
+    return comparison_view(diff, one, other, documents, _redacted_behind(conversation, until))
+
+
+def _redacted_behind(conversation: Conversation, version: int) -> dict[Place, int]:
+    """Return the versions that redacted events of a conversation, or of its origins, behind a version."""
+    stream = stream_of(conversation)
+    applied = amendments(stream.backend, stream.lineage(version)).redacted
+    return redacted_later(stream.backend, stream.lineages().whole(version), applied)
 
 
 def _was_sent(conversation: Conversation, version: int | None) -> bool:

@@ -78,13 +78,20 @@ class ComparisonView:
 
 
 def comparison_view(
-    diff: RequestDiff, before: Side, after: Side, documents: Documents = Documents()
+    diff: RequestDiff,
+    before: Side,
+    after: Side,
+    documents: Documents,
+    redactions: Mapping[Place, int],
 ) -> ComparisonView:
-    """Return how two requests of a conversation differ, what holds for all of it first."""
+    """Return how two requests of a conversation differ, what holds for all of it first.
+
+    `redactions` are the versions that redacted events behind both requests.
+    """
     places = {**before.content.blocks(), **after.content.blocks()}
     notes = before.content.notes(places), after.content.notes(places)
     conversation = after.content.conversation
-    events = (_event(each, notes, conversation) for each in diff.events[:CHANGES])
+    events = (_event(each, notes, conversation, redactions) for each in diff.events[:CHANGES])
     return ComparisonView(
         before=before,
         after=after,
@@ -138,6 +145,7 @@ def _event(
     change: EventChange,
     notes: tuple[Mapping[Place, tuple[Note, ...]], Mapping[Place, tuple[Note, ...]]],
     conversation: UUID,
+    redactions: Mapping[Place, int],
 ) -> ChangeView:
     place = change.event.conversation_id, change.event.version
     one, other = (each.get(place, ()) for each in notes)
@@ -146,7 +154,7 @@ def _event(
         change=change.change,
         kind=kind,
         text=text,
-        origin=origin_view(place, conversation),
+        origin=origin_view(place, conversation, redactions),
         before=_form(one, other, change, "added"),
         after=_form(other, one, change, "removed"),
     )

@@ -110,11 +110,11 @@ def _read(
         ),
         not_looked_through=before,
         is_end=is_end,
-        redactions=_redacted_later(stream.backend, whole, redacted),
+        redactions=redacted_later(stream.backend, whole, redacted),
     )
 
 
-def _redacted_later(
+def redacted_later(
     backend: Backend, segments: tuple[LineSegment, ...], applied: Container[Place]
 ) -> dict[Place, int]:
     """Return the versions that redacted events of these conversations up to now, but for those applied."""

@@ -152,7 +152,7 @@ def request_view(
         more_notes=max(0, len(notes) - NOTES),
         documents=tuple(documents[-NOTES:]),
         more_documents=max(0, len(documents) - NOTES),
-        absent=tuple(absent_events(by_place, present, content)),
+        absent=tuple(absent_events(by_place, present, content, read.redactions)),
         not_looked_through=read.not_looked_through,
         own_members=tuple(
             (name, as_json(value))

@@ -124,6 +124,12 @@ def test_what_was_redacted_since_has_its_mark_where_a_request_still_has_it(
         for piece in pieces_of(seen(chat, ANTHROPIC))
         for origin in piece.origins
     ), "now it is left out"
+    window = Window(exchanges=1, step=1)
+    outside = seen(chat, ANTHROPIC, at=12, window=window).absent[0]
+    assert (outside.why, outside.redactions) == ("Outside of the window.", {2: at})
+    before, after = Wish(ANTHROPIC, 12), Wish(ANTHROPIC, 12, window)
+    first = read_comparison(chat, before, after, is_as_sent=False).changes[0]
+    assert first.origin == OriginView(2, is_own=True, redacted_at=at)
     of_fork = pieces_of(seen(fork, ANTHROPIC))[0]
     assert of_fork.origins == (OriginView(2, is_own=False, redacted_at=at),)
 
