@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.storage.eventsourcing.approvals import Approvals
 
 
-class Question(NamedTuple):
+class ApprovalQuestion(NamedTuple):
     """Which question about calls of one id: the version of the call's event, and the questions before it.
 
     The version is 0 where the call is of another conversation.
@@ -36,14 +36,14 @@ class Question(NamedTuple):
 class PendingApproval:
     """A call that waits until a person grants or denies it.
 
-    `question` tells it from other calls of the same id. `unsure` says that it was begun by a process that did not finish it, so that nobody knows whether
-    it was made. `requested_at` is in microseconds since 1970-01-01 UTC.
+    `question` tells it from other calls of the same id. `unsure` says that it was begun by a process that
+    did not finish it, so that nobody knows whether it was made. `requested_at` is in microseconds since 1970-01-01 UTC.
     """
 
     call: ToolCall
     unsure: bool
     requested_at: int
-    question: Question
+    question: ApprovalQuestion
 
     @property
     def requested_time(self) -> datetime:
@@ -71,7 +71,7 @@ def grant(
     call_id: str,
     reason: str | None,
     actor: str | None,
-    question: Question | None = None,
+    question: ApprovalQuestion | None = None,
 ) -> None:
     """Record that a person lets a call be made; errors as `_decide`."""
     why = text_if_given("a reason", reason)
@@ -83,7 +83,7 @@ def deny(
     call_id: str,
     reason: str,
     actor: str | None,
-    question: Question | None = None,
+    question: ApprovalQuestion | None = None,
 ) -> ResultDone:
     """Record that a person does not let a call be made, and the result that says so."""
     why = text_if_given("a reason", reason)
@@ -105,7 +105,7 @@ def _decide(
     decision: Literal["granted", "denied"],
     reason: str | None,
     actor: str | None,
-    question: Question | None,
+    question: ApprovalQuestion | None,
 ) -> None:
     """Decide about a call, once; where a question is given, only that one is answered.
 
@@ -125,8 +125,8 @@ def _decide(
     )
 
 
-def _last_question(asked: OpenCall) -> Question:
-    return Question(asked.version, asked.state.approvals - 1)
+def _last_question(asked: OpenCall) -> ApprovalQuestion:
+    return ApprovalQuestion(asked.version, asked.state.approvals - 1)
 
 
 def _approvals(stream: Stream, call: int, by: Attribution) -> Approvals:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.asynchronous.subjects import AsyncStoreSubjects
     from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncKeeper, AsyncViews
     from onrecord.adapters.check.check import RequestCheck, check_request
-    from onrecord.adapters.conversation.approvals import PendingApproval
+    from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
     from onrecord.adapters.conversation.conversation_log import ConversationLog
     from onrecord.adapters.conversation.conversation_tools import ConversationTools, DeclaredTool
     from onrecord.adapters.conversation.found_documents import result_type
@@ -173,6 +173,7 @@ __all__: list[str] = [
     "Actor",
     "AnnotationAdded",
     "ApprovalDecided",
+    "ApprovalQuestion",
     "ApprovalRequested",
     "ArchivedConversation",
     "AssistantCall",

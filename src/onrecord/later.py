@@ -16,7 +16,7 @@ _NAMES: Final = {
     "onrecord.adapters.asynchronous.store": "AsyncStore Connecting connect_async",
     "onrecord.adapters.asynchronous.views": "AsyncFollowing AsyncKeeper AsyncViews",
     "onrecord.adapters.check.check": "RequestCheck check_request",
-    "onrecord.adapters.conversation.approvals": "PendingApproval",
+    "onrecord.adapters.conversation.approvals": "ApprovalQuestion PendingApproval",
     "onrecord.adapters.conversation.conversation_log": "ConversationLog",
     "onrecord.adapters.conversation.conversation_tools": "ConversationTools DeclaredTool",
     "onrecord.adapters.conversation.found_documents": "result_type",

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.asynchronous.conversation import conversation_of
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.conversation.approvals import Question, grant
+from onrecord.adapters.conversation.approvals import ApprovalQuestion, grant
 from onrecord.adapters.conversation.approvals import deny as deny_call
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.page.answers import rendered_list
@@ -44,7 +44,7 @@ APPROVALS: Final = "/approvals"
 
 _ANOTHER: Final = "this is another call now: go back and look at what waits"
 
-_Decides: TypeAlias = Callable[[Stream, str, Mapping[str, str], Question], object]
+_Decides: TypeAlias = Callable[[Stream, str, Mapping[str, str], ApprovalQuestion], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +81,25 @@ async def deny(call: Call[Empty, Empty]) -> Response:
     return await _decided(call, _deny, "denied")
 
 
-def question_in(fields: Mapping[str, str]) -> Question:
+def question_in(fields: Mapping[str, str]) -> ApprovalQuestion:
     """Return which question a form answers, as `CALL:NUMBER`; Problem where it names none."""
     call, _, number = fields.get("question", "").partition(":")
     if not (is_count(call) and is_count(number)):
         raise Problem(
             INVALID, "decide on the page that shows the call: the form names the question"
         )
-    return Question(int(call), int(number))
+    return ApprovalQuestion(int(call), int(number))
 
 
-def _approve(stream: Stream, call_id: str, fields: Mapping[str, str], question: Question) -> None:
+def _approve(
+    stream: Stream, call_id: str, fields: Mapping[str, str], question: ApprovalQuestion
+) -> None:
     grant(stream, call_id, fields.get("reason"), None, question)
 
 
-def _deny(stream: Stream, call_id: str, fields: Mapping[str, str], question: Question) -> object:
+def _deny(
+    stream: Stream, call_id: str, fields: Mapping[str, str], question: ApprovalQuestion
+) -> object:
     return deny_call(stream, call_id, fields.get("reason", ""), None, question)
 
 
@@ -137,7 +141,7 @@ def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
 
 
 def decision_on(
-    store: Store, conversation_id: UUID, call_id: str, question: Question
+    store: Store, conversation_id: UUID, call_id: str, question: ApprovalQuestion
 ) -> Decision | None:
     """Return what was decided on a question about a call; None where nothing was."""
     backend = backend_of(store)

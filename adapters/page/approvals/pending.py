@@ -17,7 +17,7 @@ from onrecord.domain.errors import counted
 from onrecord.projections.views.conversations import Overview
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.approvals import PendingApproval, Question
+    from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
 
 
 MOST: Final = 200
@@ -41,7 +41,7 @@ class ShownApproval:
 
     key: str
     call_id: str
-    question: Question
+    question: ApprovalQuestion
     tool: str
     arguments: Any
     requested_at: int

@@ -14,7 +14,7 @@ import pytest
 import urllib3
 
 import onrecord
-from onrecord.adapters.conversation.approvals import Question
+from onrecord.adapters.conversation.approvals import ApprovalQuestion
 from onrecord.adapters.page.approvals.decisions import decision_on
 from onrecord.adapters.page.visitors.issuer import Client
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
@@ -183,7 +183,7 @@ def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_
         assert service.ask("POST", path, body=form, headers=headers).status == 303
     with onrecord.connect(url) as store:
         conversation_id = store.get("a").conversation_id
-        decision = decision_on(store, conversation_id, "c/1", Question(3, 0))
+        decision = decision_on(store, conversation_id, "c/1", ApprovalQuestion(3, 0))
         (deed,) = store.views.audit(type="approval.decided").entries
     assert (deed.actor_name, deed.on_behalf_of) == ("ada@example.org", None)
     assert decision is not None
