@@ -37,7 +37,8 @@ class PendingApproval:
     """A call that waits until a person grants or denies it.
 
     `question` tells it from other calls of the same id. `unsure` says that it was begun by a process that
-    did not finish it, so that nobody knows whether it was made. `requested_at` is in microseconds since 1970-01-01 UTC.
+    did not finish it, so that nobody knows whether it was made. `requested_at` is in microseconds since
+    1970-01-01 UTC.
     """
 
     call: ToolCall

@@ -87,7 +87,7 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise InvalidInput(
-            f"{folder} is there already, and holds no finished demo: name another folder"
+            f"{folder} is there already, and holds no finished demo: remove it, or name another folder"
         ) from None
     except OSError as exc:
         raise InvalidInput(f"{folder} cannot be made: {exc.strerror}") from exc

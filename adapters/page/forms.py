@@ -32,3 +32,8 @@ async def form_of(call: Call[Any, Any]) -> dict[str, str]:
 def is_count(text: str) -> bool:
     """Return whether a field is a number from 0 on, as a form of the page writes it."""
     return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def none_if_blank(value: object) -> object:
+    """Return a field of a query, None where a form left it blank; a validator before all others."""
+    return None if value == "" else value

@@ -13,8 +13,10 @@ from pydantic import field_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import rendered
+from onrecord.adapters.page.answers import rendered_list
+from onrecord.adapters.page.forms import none_if_blank
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import Problem
@@ -61,10 +63,7 @@ class AuditListQuery(PageQuery):
     until: date | None = None
     """Before this day (UTC)."""
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _without_blanks(cls, value: object) -> object:
-        return None if value == "" else value
+    _blanks = field_validator("*", mode="before")(none_if_blank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +96,12 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
         listed, is_known = ShownAudit(Page((), None, 0, 0, 0), ()), False
     asked = query.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
     after = listed.page.after
-    return await rendered(
+    entries = listed.page.entries
+    shows = Shows(len(entries), tuple(dict.fromkeys(each.conversation_id for each in entries)))
+    return await rendered_list(
         call,
         "audit.html",
+        shows,
         page=listed.page,
         deeds=listed.deeds,
         filters=query,

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
+from onrecord.adapters.page.forms import none_if_blank
 from onrecord.adapters.page.lists.usage_plot import (
     HEIGHT,
     MOST_DAYS,
@@ -38,10 +39,7 @@ class UsageListQuery(UsageDays):
     bars: Measure = "tokens"
     """Tokens by kind, tokens by model, or dollars by model."""
 
-    @field_validator("api", "model", "since", "until", mode="before")
-    @classmethod
-    def _without_blanks(cls, value: object) -> object:
-        return None if value == "" else value
+    _blanks = field_validator("api", "model", "since", "until", mode="before")(none_if_blank)
 
 
 @dataclass(frozen=True, slots=True)

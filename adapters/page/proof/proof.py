@@ -14,7 +14,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.conversation.conversation import named_by
-from onrecord.adapters.page.forms import form_of, is_count
+from onrecord.adapters.page.forms import form_of, is_count, none_if_blank
 from onrecord.adapters.page.proof.comparison import compared
 from onrecord.adapters.page.proof.seals import (
     ConversationSeals,
@@ -49,10 +49,7 @@ class ProofQuery(Model):
     day: date | None = None
     """Those up to the end of this day (UTC)."""
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _without_blanks(cls, value: object) -> object:
-        return None if value == "" else value
+    _blanks = field_validator("*", mode="before")(none_if_blank)
 
 
 @dataclass(frozen=True, slots=True)

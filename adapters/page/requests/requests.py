@@ -12,6 +12,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.page.answers import rendered
+from onrecord.adapters.page.forms import none_if_blank
 from onrecord.adapters.page.requests.compared_requests import read_comparison
 from onrecord.adapters.page.requests.request_reading import END, Wish
 from onrecord.adapters.page.requests.sent_requests import recorded_request, requests_sent
@@ -50,11 +51,7 @@ class PageWindow(WindowQuery):
     step: AtLeastOne = 1
     """The page names the exchanges that a window keeps: so its edge moves by one."""
 
-    @field_validator("exchanges", "messages", mode="before")
-    @classmethod
-    def _is_given(cls, value: object) -> object:
-        """Take a field of a form that was left blank for none."""
-        return None if value == "" else value
+    _blanks = field_validator("exchanges", "messages", mode="before")(none_if_blank)
 
     def named(self) -> dict[str, int | str]:
         """Return what an address names of the window."""

@@ -5,7 +5,7 @@ What was redacted is left out, as in the file to share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -21,7 +21,7 @@ from onrecord.adapters.page.conversation.conversation import named_by, rows_betw
 from onrecord.adapters.page.conversation.transcript import transcript
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.page.share.redactions import natures_between, redactions_of
-from onrecord.adapters.page.share.withheld import withheld, without_withheld
+from onrecord.adapters.page.share.withheld import withheld, withheld_bodies, without_withheld
 from onrecord.adapters.service.events import EventDocument, event_documents
 from onrecord.adapters.service.model import Empty, Model, json_bytes
 from onrecord.adapters.service.parameters import Version
@@ -74,18 +74,28 @@ def _text(store: Store, name: str, asked: CopyQuery) -> str:
     after = min(asked.after, last)
     events = rows_between(store, which, after, last).events
     natures = natures_between(backend, which.conversation_id, after, last)
-    reasons = withheld(events, natures, redactions_of(backend, which))
+    redactions = redactions_of(backend, which)
+    reasons = withheld(events, natures, redactions)
     if asked.form == "json":
-        return _lines(store, which, Part(after, last, until), reasons)
+        rows = {each.version for each in events} if redactions.versions else None
+        return _lines(store, which, Part(after, last, until), reasons, rows)
     text = "".join(transcript(str(which), without_withheld(events, reasons)))
     return text if last == until else f"{text}\n{_ends_early(last, until)}\n"
 
 
-def _lines(store: Store, which: Named, part: Part, reasons: Mapping[int, str]) -> str:
-    """Return events as lines of JSON, as `onrecord show --json` writes them."""
+def _lines(
+    store: Store, which: Named, part: Part, reasons: Mapping[int, str], rows: Container[int] | None
+) -> str:
+    """Return events as lines of JSON, as `onrecord show --json` writes them.
+
+    `rows` are the versions that have a row on the page, where something was redacted.
+    """
     read = backend_of(store).read(which.conversation_id, after=part.after, until=part.last)
     is_empty = part.after >= part.last
     documents = [] if is_empty else event_documents(backend_of(store), store.tenant, read)
+    if rows is not None:
+        types = {each.version: each.type for each in documents}
+        reasons = {**withheld_bodies(types, rows), **reasons}
     lines = [_line(each, reasons.get(each.version)) for each in documents]
     if part.last < part.until:
         early = _ends_early(part.last, part.until)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from onrecord.adapters.page.conversation.events import ShownEvent, ShownRow
@@ -26,6 +26,19 @@ def withheld(
         for reason in reasons:
             found.setdefault(event.version, REASONS[reason])
     return found
+
+
+def withheld_bodies(types: Mapping[int, str], rows: Container[int]) -> dict[int, str]:
+    """Return in words why the bodies of events stay out where something was redacted, by their versions.
+
+    `types` are those of events, `rows` the versions that have a row. A request has the words of others
+    in its body, where a program made it. What an event without a row holds, nobody has looked through.
+    """
+    return {
+        version: REASONS["repeats"]
+        for version, type_ in types.items()
+        if type_ == "request.sent" or version not in rows
+    }
 
 
 def without_withheld(

@@ -38,7 +38,7 @@ _LEEWAY: Final = 60
 """How many seconds the clocks of the issuer and of the service may differ."""
 
 _KNOWN_FOR: Final = 3_600.0
-"""How many seconds it is kept where an issuer is asked. Its keys are asked for at each login."""
+"""How many seconds the endpoints of the issuer are kept. Its keys are asked for at each login."""
 
 
 class _Checked(Protocol):
@@ -108,8 +108,8 @@ class OpenIdIssuer:
     async def _metadata(self) -> Metadata:
         async with self._looking:
             if self._known is None or self._elapsed() >= self._known_until:
-                place = self._client.issuer.rstrip("/") + "/.well-known/openid-configuration"
-                self._known = metadata_of(self._client.issuer, await self._http.get(place))
+                url = self._client.issuer.rstrip("/") + "/.well-known/openid-configuration"
+                self._known = metadata_of(self._client.issuer, await self._http.get(url))
                 self._known_until = self._elapsed() + _KNOWN_FOR
             return self._known
 

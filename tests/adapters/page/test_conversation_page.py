@@ -39,20 +39,6 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("page")
-
-
-@pytest.fixture(scope="module")
-def gone(folder: Path) -> UUID:
-    with onrecord.connect(f"sqlite:///{folder / 'log.db'}") as store:
-        store.conversation("gone").user("secret")
-        forgotten = store.get("gone").conversation_id
-        store.forget("gone", reason="asked for", actor="ada")
-        return forgotten
-
-
-@pytest.fixture(scope="module")
 def page(folder: Path) -> Iterator[Served]:
     url = f"sqlite:///{folder / 'log.db'}"
     picture = folder / "<b onclick=alert(6)>\u202e.png"

@@ -218,7 +218,7 @@ def test_the_access_log_is_told_whose_calls_and_words_a_page_shows(
 ) -> None:
     monkeypatch.setenv("ONRECORD_ACCESS_LOG", "on")
     with served(url, keyring=Keys()) as page:
-        for path in ("/", "/?text=pay", "/approvals"):
+        for path in ("/", "/?text=pay", "/approvals", "/audit?type=tool_call.recorded"):
             text_of(page, path, "reader")
         text_of(page, "/operations", "own operator")
         assert press(page, APPROVE).status == 303
@@ -231,10 +231,11 @@ def test_the_access_log_is_told_whose_calls_and_words_a_page_shows(
         ("GET /", 1, (own,)),
         ("GET /", 2, (own,)),
         ("GET /approvals", 1, (own,)),
+        ("GET /audit", 1, (own,)),
         ("GET /operations", 0, ()),
         ("POST /c/{key}/calls/{call_id}/approve", 1, ()),
     ]
-    assert [each.showed(own) for each in entries] == [True, True, True, False, True]
+    assert [each.showed(own) for each in entries] == [True, True, True, True, False, True]
 
 
 def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, store: Store) -> None:

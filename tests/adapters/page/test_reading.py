@@ -23,20 +23,6 @@ FENCE = "```"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("reading")
-
-
-@pytest.fixture(scope="module")
-def gone(folder: Path) -> UUID:
-    with onrecord.connect(f"sqlite:///{folder / 'log.db'}") as store:
-        store.conversation("gone").user("secret parcel")
-        forgotten = store.get("gone").conversation_id
-        store.forget("gone", reason="asked for", actor="ada")
-        return forgotten
-
-
-@pytest.fixture(scope="module")
 def page(folder: Path) -> Iterator[Served]:
     url = f"sqlite:///{folder / 'log.db'}"
     with onrecord.connect(url) as store:
@@ -148,3 +134,18 @@ def test_a_copy_leaves_out_what_was_redacted_and_says_so(tmp_path: Path) -> None
             assert "4000 0012" not in text
             assert "redacted in the record" in text
             assert "And now?" in text
+
+
+def test_no_copy_repeats_by_a_request_that_was_sent_what_was_redacted(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    sent = {"model": "m", "messages": [{"role": "user", "content": "My card is 4000 0012."}]}
+    with onrecord.connect(url) as store:
+        chat = store.conversation("card", actor="bo")
+        request = chat.record_request(json.dumps(sent), api="anthropic-messages").last
+        (prompt,) = (each.version for each in chat.events() if each.type == "message.recorded")
+        chat.redact(prompt, "a number of a card")
+    with served(url) as answering:
+        lines = answering.ask("GET", "/c/card/copy?as=json").data.decode()
+    assert "4000 0012" not in lines
+    (line,) = (each for each in map(json.loads, lines.splitlines()) if each["version"] == request)
+    assert (line["body"], line["hidden"]) == (None, "may repeat what was redacted in the record")
