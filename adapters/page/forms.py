@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, date, datetime, time
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -37,3 +38,13 @@ def is_count(text: str) -> bool:
 def none_if_blank(value: object) -> object:
     """Return a field of a query, None where a form left it blank; a validator before all others."""
     return None if value == "" else value
+
+
+def start_of_day(value: object) -> object:
+    """Return a day as the time at which it begins (UTC), any other field as it is; a validator before all others."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return datetime.combine(date.fromisoformat(value), time(), UTC)
+    except ValueError:
+        return value

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.approvals.pending import open_marks
-from onrecord.adapters.page.forms import none_if_blank
+from onrecord.adapters.page.forms import none_if_blank, start_of_day
 from onrecord.adapters.page.lists.found_events import hits_within
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.service.access import Shows
@@ -31,6 +31,7 @@ class ListQuery(OverviewQuery):
     text: Annotated[str, Field(max_length=2000)] | None = None
     """The words of the events to list."""
 
+    _days = field_validator("since", "until", mode="before")(start_of_day)
     _blanks = field_validator("*", mode="before")(none_if_blank)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -96,6 +97,23 @@ def test_words_and_the_other_filters_of_the_list_combine(page: Served) -> None:
     assert "open, version" not in one
     assert "ended, version" in one
     assert "No conversation matches." in page.ask("GET", "/?text=parcels&model=other").data.decode()
+
+
+def test_the_list_is_filtered_by_the_day_of_the_last_event(page: Served) -> None:
+    """A day begins at midnight in UTC; with words, the days filter what says them, too."""
+    today = datetime.now(UTC).date()
+    days = {"since": today - timedelta(days=1), "until": today + timedelta(days=2)}
+    within = f"since={days['since']}&until={days['until']}"
+    outside = f"since={days['until']}&until="
+    for filters in (within, f"text=Hello&{within}"):
+        answer = page.ask("GET", f"/?{filters}").data.decode()
+        assert "/c/support%2F1" in answer
+        assert f'name="since" value="{days["since"]}"' in answer
+    for filters in (outside, f"text=Hello&{outside}"):
+        assert "/c/support%2F1" not in page.ask("GET", f"/?{filters}").data.decode()
+    for day in ("0001-01-01", "9999-12-31"):
+        assert page.ask("GET", f"/?since={day}&until={day}").status == 200
+    assert page.ask("GET", "/?since=monday").status == 422
 
 
 def test_words_that_cannot_be_looked_for_leave_an_empty_list_that_says_why(page: Served) -> None:
