@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from types import TracebackType
 from typing import TextIO, cast
 
+from onrecord.adapters.presentation.control_characters import escaped_lines
 from onrecord.adapters.terminal import output
 from onrecord.domain.errors import OnrecordError
 
@@ -48,7 +49,7 @@ class _EscapingHandler(logging.Handler):
     """Writes the records of the log to standard error, each as lines without controls."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(output.escaped_lines(self.format(record)), file=sys.stderr)
+        print(escaped_lines(self.format(record)), file=sys.stderr)
 
 
 def _show_warning(
@@ -60,7 +61,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     text = warnings.formatwarning(message, category, filename, lineno, line)
-    print(output.escaped_lines(text), end="", file=file or sys.stderr)
+    print(escaped_lines(text), end="", file=file or sys.stderr)
 
 
 def _show_traceback(
@@ -70,4 +71,4 @@ def _show_traceback(
         sys.__excepthook__(kind, error, trace)
         return
     text = "".join(traceback.format_exception(kind, error, trace))
-    print(output.escaped_lines(text), end="", file=sys.stderr)
+    print(escaped_lines(text), end="", file=sys.stderr)

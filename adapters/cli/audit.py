@@ -33,10 +33,11 @@ from onrecord.adapters.cli.views import (
     Tool,
     Until,
 )
+from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.subjects.audited import audited_erasures
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named, size
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
 from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
@@ -209,7 +210,9 @@ def _asked_about(store: Store, conversation: str | None, subject: str | None) ->
     if subject is not None:
         return subject_id(store.tenant, bytes.fromhex(_digest(store, subject)))
     # A key may look like an id, so an id is looked for as a key first.
-    return None if conversation is None else named(store, conversation).conversation_id
+    return (
+        None if conversation is None else require_conversation(store, conversation).conversation_id
+    )
 
 
 def _digest(store: Store, subject: str) -> str:
@@ -256,12 +259,12 @@ def _write_request(
 ) -> None:
     """Write the request that an event came from, byte for byte, its digest being checked."""
     from onrecord.adapters.conversation.rendering import request_behind
-    from onrecord.adapters.terminal.request_listings import request_document
+    from onrecord.adapters.presentation.request_documents import request_document
 
     if key is None:
         raise typer.BadParameter("--request is of a conversation: give --conversation too.")
     with opened(context, url) as store:
-        conversation = store.get(named(store, key).conversation_id)
+        conversation = store.get(require_conversation(store, key).conversation_id)
         sent, body = request_behind(conversation, version)
     if as_json:
         output.json_line(request_document(sent) | {"body": body.decode()})
@@ -319,7 +322,7 @@ def access(
             actor=actor,
             conversation=None
             if conversation is None
-            else named(store, conversation).conversation_id,
+            else require_conversation(store, conversation).conversation_id,
             limit=limit,
         )
         record_read(context, store, len(found))

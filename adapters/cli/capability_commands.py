@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 import typer
 
 from onrecord.adapters.cli.program import AsJson, existing_file, known_api
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import size
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidProvider
 from onrecord.projections.api import names
@@ -138,8 +139,8 @@ def _draw_one(row: Capabilities) -> None:
         ("key", shown["key"]),
     ):
         if value:
-            grid.add_row(Text(name, "dim"), Text(output.flat(value)))
-    output.console().print(Text(f"{shown['api']} {output.flat(shown['entry'])}", "bold"))
+            grid.add_row(Text(name, "dim"), Text(flat(value)))
+    output.console().print(Text(f"{shown['api']} {flat(shown['entry'])}", "bold"))
     output.console().print(grid)
 
 
@@ -157,7 +158,7 @@ def _draw_api(api: str, rows: list[Capabilities]) -> None:
         holders = (("m", row.user), ("r", row.tool_result))
         marks = [" ".join(m for m, taken in holders if kind in taken) for kind in _MODALITIES]
         tokens = (_tokens(row.context_tokens), _tokens(row.output_tokens))
-        table.add_row(Text(output.flat(_document(row)["entry"])), *marks, *tokens)
+        table.add_row(Text(flat(_document(row)["entry"])), *marks, *tokens)
     output.console().print(table)
     output.console().print()
 

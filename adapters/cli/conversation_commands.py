@@ -16,11 +16,12 @@ import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened, show_and_record
 from onrecord.adapters.cli.views import After, ConversationOption, Limit, Since, Until, show_page
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.streams.listing import Listed
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
 from onrecord.adapters.terminal.view_listings import CALLS, EXCHANGES
 from onrecord.adapters.terminal.view_pages import caught_up
@@ -32,8 +33,8 @@ from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
-    from onrecord.adapters.terminal.actors import ShownActors
-    from onrecord.adapters.terminal.timeline_listing import HistoryChanges
+    from onrecord.adapters.presentation.actors import ShownActors
+    from onrecord.adapters.streams.history_changes import HistoryChanges
     from onrecord.projections.history.timeline import Timeline
 
 _DRAWN_AT_MOST: Final = 1000
@@ -132,19 +133,20 @@ def show(
     Example: `onrecord show support/4711 --at 17`
     """
     from onrecord.adapters.conversation.item_turns import linked_items
-    from onrecord.adapters.terminal.actors import ShownActors
-    from onrecord.adapters.terminal.side_branch_listing import LeftOut
-    from onrecord.adapters.terminal.timeline_listing import changes_at, document
+    from onrecord.adapters.presentation.actors import ShownActors
+    from onrecord.adapters.presentation.event_documents import event_document
+    from onrecord.adapters.presentation.side_branches import LeftOut
+    from onrecord.adapters.streams.history_changes import changes_at
     from onrecord.adapters.terminal.timeline_listing import show as show_timeline
 
     with opened(context, url) as store:
-        conversation = named(store, key)
+        conversation = require_conversation(store, key)
         until = conversation.version_at(at)
         backend, conversation_id = backend_of(store), conversation.conversation_id
         actors = ShownActors(backend, store.tenant)
         if as_json:
             for event in backend.read(conversation_id, until=until):
-                output.json_line(document(event) | actors.members(event))
+                output.json_line(event_document(event) | actors.members(event))
             return
         changes = changes_at(backend, conversation_id, until)
         if lines:
@@ -160,14 +162,15 @@ def show(
 
 def _show_all(
     backend: Backend,
-    conversation: Named,
+    conversation: NamedConversation,
     until: int,
     changes: HistoryChanges,
     actors: ShownActors,
 ) -> None:
     """Show the timeline with side branches, and the instructions of requests on them."""
     from onrecord.adapters.conversation.item_turns import linked_items
-    from onrecord.adapters.terminal import side_branch_listing, timeline_listing
+    from onrecord.adapters.presentation.side_branches import side_branch_instructions
+    from onrecord.adapters.terminal import timeline_listing
 
     conversation_id = conversation.conversation_id
 
@@ -183,7 +186,7 @@ def _show_all(
         changes,
         actors,
         linked=partial(linked_items, backend, conversation_id, until),
-        instructions=side_branch_listing.side_branch_instructions(events, blob_of),
+        instructions=side_branch_instructions(events, blob_of),
     )
 
 
@@ -247,11 +250,11 @@ def _read(subscription: Subscription, arrived: SimpleQueue[_Arrival]) -> None:
 
 
 def _as_json(store: Store) -> Callable[[RecordedEvent], None]:
-    from onrecord.adapters.terminal.actors import ShownActors
-    from onrecord.adapters.terminal.timeline_listing import document
+    from onrecord.adapters.presentation.actors import ShownActors
+    from onrecord.adapters.presentation.event_documents import event_document
 
     actors = ShownActors(backend_of(store), store.tenant)
-    return lambda event: output.json_line(document(event) | actors.members(event))
+    return lambda event: output.json_line(event_document(event) | actors.members(event))
 
 
 class _TailRows:
@@ -265,7 +268,7 @@ class _TailRows:
         self._tenant = store.tenant
 
     def write(self, event: RecordedEvent) -> None:
-        from onrecord.adapters.terminal.actors import ShownActors
+        from onrecord.adapters.presentation.actors import ShownActors
         from onrecord.adapters.terminal.timeline_listing import columns, draw_row
         from onrecord.projections.history.timeline import Timeline
 
@@ -288,8 +291,8 @@ class _TailRows:
 
 
 def _short(key: str) -> str:
-    flat = output.flat(key)
-    shown = flat if len(flat) <= _KEY_WIDTH else f"…{flat[1 - _KEY_WIDTH :]}"
+    line = flat(key)
+    shown = line if len(line) <= _KEY_WIDTH else f"…{line[1 - _KEY_WIDTH :]}"
     return f"{shown:<{_KEY_WIDTH}}"
 
 
@@ -357,7 +360,7 @@ def window(
     Example: `onrecord window support/4711 --exchanges 5`
     """
     with opened(context, url) as store:
-        conversation = named(store, key).conversation_id
+        conversation = require_conversation(store, key).conversation_id
         page = caught_up(
             store, lambda: store.views.window(conversation, exchanges=exchanges, after=after)
         )

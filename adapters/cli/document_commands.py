@@ -14,11 +14,13 @@ import typer
 
 from onrecord.adapters.cli.history_commands import state_document
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened
+from onrecord.adapters.presentation.control_characters import escaped, flat
+from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, named, size
 from onrecord.domain.documents import essence_of, name_of
 from onrecord.domain.errors import InvalidInput, counted
 from onrecord.domain.tool_context import ToolCallContext
@@ -64,7 +66,7 @@ def documents(
     from onrecord.adapters.conversation.history_queries import documents_held
 
     with opened(context, url) as store:
-        conversation = named(store, key)
+        conversation = require_conversation(store, key)
         version = conversation.version_at(at)
         segments = lineage(backend_of(store), conversation.conversation_id, version)
         entries = documents_held(backend_of(store), segments)
@@ -202,7 +204,7 @@ def _document(each: _Saved) -> dict[str, object]:
     }
 
 
-def _draw(conversation: Named, rows: list[_Saved]) -> None:
+def _draw(conversation: NamedConversation, rows: list[_Saved]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -215,12 +217,12 @@ def _draw(conversation: Named, rows: list[_Saved]) -> None:
         entry = each.entry
         table.add_row(
             f"{entry.version}",
-            Text(output.flat(_whose(entry)), "yellow"),
-            Text(output.flat(entry.document.name or ""), "bold"),
-            Text(output.flat(entry.document.media_type), "cyan"),
+            Text(flat(_whose(entry)), "yellow"),
+            Text(flat(entry.document.name or ""), "bold"),
+            Text(flat(entry.document.media_type), "cyan"),
             Text(size(entry.blob.size) if entry.blob else "", "dim", justify="right"),
-            Text(output.flat(entry.short_id or entry.document.url or ""), "dim"),
-            Text(output.flat(str(each.file or "")), "green"),
+            Text(flat(entry.short_id or entry.document.url or ""), "dim"),
+            Text(flat(str(each.file or "")), "green"),
         )
     console.print(table)
 
@@ -267,7 +269,7 @@ def context(
     """
     values = dict(entry.split("=", 1) for entry in entries or ())
     with opened(context, url) as store:
-        conversation = store.conversation(named(store, key).require_key())
+        conversation = store.conversation(require_conversation(store, key).require_key())
         before = conversation.tool_context()
         after = _changed(before, values, unset or ())
         if after != before:
@@ -293,8 +295,8 @@ def _changed(
 
 def _draw_context(key: str, carried: ToolCallContext) -> None:
     if not carried:
-        output.sentence(output.flat(f"{key} carries nothing for its tools."))
+        output.sentence(flat(f"{key} carries nothing for its tools."))
         return
-    widest = max(len(output.escaped(name)) for name in carried)
+    widest = max(len(escaped(name)) for name in carried)
     for name, value in sorted(carried.items()):
-        output.sentence(f"{output.escaped(name):<{widest}}  {output.escaped(value)}")
+        output.sentence(f"{escaped(name):<{widest}}  {escaped(value)}")

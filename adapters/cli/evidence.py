@@ -21,10 +21,11 @@ from onrecord.adapters.cli.program import (
     write_pieces,
 )
 from onrecord.adapters.cli.views import Since, Until
+from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.settings import seals_given, settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named, size
 from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _scope(store: Store, key: str | None, since: datetime | None, until: datetim
     from onrecord.domain.header import microseconds_of
 
     if key is not None:
-        return Scope(store.tenant, named(store, key).conversation_id)
+        return Scope(store.tenant, require_conversation(store, key).conversation_id)
     times = (None if time is None else microseconds_of(time) for time in (since, until))
     return Scope(store.tenant, None, *times)
 
@@ -184,7 +185,7 @@ def _event(store: Store, key: str, event: str) -> RecordedEvent:
     """Return the event of a version, or of an id, as it is stored; InvalidInput where there is none."""
     from onrecord.adapters.encryption.encrypted_log import stored_of
 
-    conversation, backend = named(store, key), stored_of(backend_of(store))
+    conversation, backend = require_conversation(store, key), stored_of(backend_of(store))
     if event.isdecimal():
         version = int(event)
         found = backend.read(conversation.conversation_id, after=version - 1, until=version)

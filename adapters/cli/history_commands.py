@@ -10,6 +10,8 @@ import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, existing_file, opened
 from onrecord.adapters.conversation.conversation import Conversation
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 
@@ -131,7 +133,7 @@ def redact(
 
 
 def _conversation(store: Store, key: str) -> Conversation:
-    return store.conversation(output.named(store, key).require_key())
+    return store.conversation(require_conversation(store, key).require_key())
 
 
 def _text(argument: str) -> str:
@@ -141,7 +143,7 @@ def _text(argument: str) -> str:
 
 def _report(conversation: Conversation, sentence: str, as_json: bool) -> None:
     if not as_json:
-        output.sentence(output.flat(sentence))
+        output.sentence(flat(sentence))
         return
     output.json_line(state_document(conversation))
 

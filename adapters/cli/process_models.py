@@ -14,6 +14,7 @@ import typer
 
 from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, InputFile
 from onrecord.adapters.cli.tool_commands import draw_definition, takes
+from onrecord.adapters.presentation.control_characters import escaped, flat
 from onrecord.adapters.terminal import output
 from onrecord.domain.errors import InvalidModel, counted
 from onrecord.domain.tools import ToolDefinition
@@ -131,7 +132,7 @@ def _printable_errors() -> Generator[None]:
     try:
         yield
     except InvalidModel as exc:
-        raise InvalidModel(output.escaped(str(exc)), exc.code) from exc
+        raise InvalidModel(escaped(str(exc)), exc.code) from exc
 
 
 def _model(file: Path) -> Path | bytes:
@@ -162,14 +163,14 @@ def _draw(resolved: ResolvedTools, wiring: Wiring) -> None:
 
     console = output.console()
     writings = dict(wiring.writings)
-    console.print(Text(output.flat(resolved.source.name or ""), "bold"))
+    console.print(Text(flat(resolved.source.name or ""), "bold"))
     offered: tuple[ToolDefinition | Gateway, ...] = (*resolved.tools, *resolved.gateways)
     for each in offered:
-        kind = "" if isinstance(each, ToolDefinition) else f"  {output.flat(each.type)}"
-        console.print(Text.assemble((f"\n{output.flat(each.name)}", "bold yellow"), (kind, "dim")))
+        kind = "" if isinstance(each, ToolDefinition) else f"  {flat(each.type)}"
+        console.print(Text.assemble((f"\n{flat(each.name)}", "bold yellow"), (kind, "dim")))
         draw_definition(console, each)
         for writing in writings[each.name]:
-            line = Text(f"result by the {output.flat(_writing(writing))}", "dim")
+            line = Text(f"result by the {flat(_writing(writing))}", "dim")
             console.print(Padding(line, (0, 0, 0, 2)))
 
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from onrecord.adapters.presentation.control_characters import escaped_lines
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.reads import record_page
 from onrecord.adapters.terminal.view_pages import Listing, show
@@ -201,7 +202,7 @@ def _escaped_errors() -> Generator[None]:
         yield
     except _UsageError as exc:
         details = vars(exc)
-        details["message"] = output.escaped_lines(details["message"])
+        details["message"] = escaped_lines(details["message"])
         raise
 
 

@@ -24,9 +24,9 @@ from onrecord.adapters.cli.program import (
     opened,
 )
 from onrecord.adapters.conversation.conversation import Conversation
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson, SecretMissing, counted
 from onrecord.domain.jsontext import JsonObject
@@ -181,7 +181,7 @@ def _show(made: Request, *, as_json: bool) -> None:
 
 def _conversation(store: Store, key: str, nothing: str) -> Conversation:
     """Return a conversation; InvalidInput for a forgotten one, which has `nothing` left."""
-    conversation = named(store, key)
+    conversation = require_conversation(store, key)
     if conversation.key is None:
         raise InvalidInput(f"the conversation was forgotten: {nothing}")
     return store.conversation(conversation.key)
@@ -214,13 +214,8 @@ def replay(
 def _verify(conversation: Conversation, *, as_json: bool) -> bool:
     """Write what the requests of a conversation prove; whether each is proven."""
     from onrecord.adapters.conversation.rendering import replays
-    from onrecord.adapters.terminal.request_listings import (
-        columns,
-        proof,
-        replay_document,
-        replay_table,
-        summary,
-    )
+    from onrecord.adapters.presentation.request_documents import replay_document
+    from onrecord.adapters.terminal.request_listings import columns, proof, replay_table, summary
 
     outcomes: list[Outcome] = []
     for outcome in replays(conversation):
@@ -238,11 +233,8 @@ def _verify(conversation: Conversation, *, as_json: bool) -> bool:
 
 
 def _list(conversation: Conversation, *, as_json: bool) -> None:
-    from onrecord.adapters.terminal.request_listings import (
-        columns,
-        draw_requests,
-        request_document,
-    )
+    from onrecord.adapters.presentation.request_documents import request_document
+    from onrecord.adapters.terminal.request_listings import columns, draw_requests
     from onrecord.projections.matching.template import sent_in
 
     requests = sent_in(conversation.log.read())

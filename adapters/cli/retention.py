@@ -18,10 +18,10 @@ from onrecord.adapters.cli.program import (
     age_given,
     opened,
 )
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.retention_listings import (
     CLASS_COLUMNS,
     HOLD_COLUMNS,
@@ -112,7 +112,7 @@ def place(
     if (key is None) != everything:
         raise typer.BadParameter("name a conversation, or say --all")
     with opened(context, url, made=everything) as store:
-        which = None if key is None else named(store, key).conversation_id
+        which = None if key is None else require_conversation(store, key).conversation_id
         hold = store.retention.place_hold(
             which, matter=matter, reason=reason, actor=acting_name(actor)
         )
@@ -137,7 +137,7 @@ def list_holds(
     Piped: id, matter, what it is on, when it was placed, by whom, why, when it was lifted.
     """
     with opened(context, url) as store:
-        which = None if key is None else named(store, key).conversation_id
+        which = None if key is None else require_conversation(store, key).conversation_id
         found = store.retention.holds(which, lifted=lifted)
         keys = keys_of(backend_of(store), filter(None, (hold.conversation_id for hold in found)))
     if as_json:
@@ -208,7 +208,7 @@ class _Target(TypedDict):
 
 def _target(store: Store, key: str | None, label: str | None) -> _Target:
     """Return what a class is of: a conversation, a label with its value or with any, or the tenant."""
-    which = None if key is None else named(store, key).conversation_id
+    which = None if key is None else require_conversation(store, key).conversation_id
     name, equals, value = (label or "").partition("=")
     return {"which": which, "label": name or None, "value": value if equals else None}
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, acting_name, known_api, opened
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
+from onrecord.adapters.presentation.sizes_and_times import moment
+from onrecord.adapters.presentation.waiting_calls import DOUBT, waiting_calls
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.approvals_listing import DOUBT, waiting_calls
-from onrecord.adapters.terminal.output import Named, named
 from onrecord.domain import jsontext
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
@@ -95,8 +97,10 @@ def _show_history(store: Store, key: str, at: int | None, *, as_json: bool) -> N
             output.plain(each.version, when, _short(each.sha256), _origins(each), _names(each))
 
 
-def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[LineSegment, ...]]:
-    conversation = named(store, key)
+def _main_branch(
+    store: Store, key: str, at: int | None
+) -> tuple[NamedConversation, tuple[LineSegment, ...]]:
+    conversation = require_conversation(store, key)
     version = conversation.version_at(at)
     return conversation, lineage(backend_of(store), conversation.conversation_id, version)
 
@@ -128,7 +132,7 @@ def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:
         output.note(f"onrecord: {note}")
 
 
-def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
+def _draw(console: Console, conversation: NamedConversation, in_force: Declared) -> None:
     """Draw each tool: its name and description, what it takes, where it comes from."""
     from rich.padding import Padding
     from rich.text import Text
@@ -138,7 +142,7 @@ def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
     output.draw_title(console, conversation, _since(in_force))
     for tool in in_force.tools:
         definition = definition_of(tool)
-        console.print(Text(f"\n{output.flat(_title(tool))}", "bold yellow"))
+        console.print(Text(f"\n{flat(_title(tool))}", "bold yellow"))
         if definition is not None:
             draw_definition(console, definition)
         console.print(
@@ -154,10 +158,10 @@ def draw_definition(console: Console, tool: ToolDefinition | Gateway) -> None:
     from onrecord.projections.apis.declared_tools import parameters
 
     if tool.description:
-        console.print(Padding(Text(output.flat(tool.description)), (0, 0, 0, 2)))
+        console.print(Padding(Text(flat(tool.description)), (0, 0, 0, 2)))
     for parameter in parameters(tool) if isinstance(tool, ToolDefinition) else ():
-        about = f"  {output.flat(parameter.description)}" if parameter.description else ""
-        line = Text.assemble((output.flat(str(parameter)), "cyan"), (about, "dim"))
+        about = f"  {flat(parameter.description)}" if parameter.description else ""
+        line = Text.assemble((flat(str(parameter)), "cyan"), (about, "dim"))
         console.print(Padding(line, (0, 0, 0, 4)))
 
 
@@ -169,7 +173,7 @@ def takes(tool: ToolDefinition) -> str:
 
 
 def _draw_history(
-    console: Console, conversation: Named, history: list[tuple[int, Declared]]
+    console: Console, conversation: NamedConversation, history: list[tuple[int, Declared]]
 ) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -180,9 +184,9 @@ def _draw_history(
     table.add_column(style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
     for recorded_at, each in history:
-        names = Text(output.flat(_names(each)) or "none", "yellow")
-        places = output.flat(_origins(each))
-        when = output.moment(recorded_at)
+        names = Text(flat(_names(each)) or "none", "yellow")
+        places = flat(_origins(each))
+        when = moment(recorded_at)
         table.add_row(f"{each.version}", when, _short(each.sha256), names, places)
     console.print(table)
 
@@ -215,7 +219,7 @@ def _place(source: ToolSource | None) -> str:
     if source is None:
         return "a source that is not known"
     parts = (source.origin, source.name, source.version, _short(source.sha256))
-    return " ".join(output.flat(part) for part in parts if part)
+    return " ".join(flat(part) for part in parts if part)
 
 
 def _origins(each: Declared) -> str:
@@ -293,7 +297,7 @@ def approvals(
             if as_json:
                 output.json_line(_pending_document(of_key, pending))
             elif output.is_drawn():
-                output.sentence(output.flat(_sentence(of_key, pending)))
+                output.sentence(flat(_sentence(of_key, pending)))
             else:
                 output.plain(*_pending_columns(of_key, pending))
 
@@ -312,7 +316,7 @@ def approve(
     Example: `onrecord approve support/4711 toolu_1 --reason "a known customer"`
     """
     with opened(context, url) as store:
-        conversation = store.conversation(named(store, key).require_key())
+        conversation = store.conversation(require_conversation(store, key).require_key())
         conversation.approve(call, reason=reason, actor=acting_name(actor))
         _report(call, "granted", as_json=as_json)
 
@@ -331,7 +335,7 @@ def deny(
     Example: `onrecord deny support/4711 toolu_1 --reason "too much"`
     """
     with opened(context, url) as store:
-        conversation = store.conversation(named(store, key).require_key())
+        conversation = store.conversation(require_conversation(store, key).require_key())
         conversation.deny(call, reason=reason, actor=acting_name(actor))
         _report(call, "denied", as_json=as_json)
 
@@ -340,7 +344,7 @@ def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApprov
     """Yield what waits in one conversation, or in all that have open calls."""
     if key is None:
         return waiting_calls(store)
-    of = named(store, key).require_key()
+    of = require_conversation(store, key).require_key()
     return ((of, each) for each in store.conversation(of).approvals())
 
 
@@ -348,14 +352,14 @@ def _report(call: str, decision: str, *, as_json: bool) -> None:
     if as_json:
         output.json_line({"call": call, "decision": decision})
     else:
-        output.sentence(output.flat(f"The call {call} is {decision}."))
+        output.sentence(flat(f"The call {call} is {decision}."))
 
 
 def _sentence(key: str, pending: PendingApproval) -> str:
     arguments = jsontext.write(pending.call.arguments).decode()
     doubt = f" {DOUBT}" if pending.unsure else ""
     asked = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
-    return f"{asked}, since {output.moment(pending.requested_at)}.{doubt}"
+    return f"{asked}, since {moment(pending.requested_at)}.{doubt}"
 
 
 def _pending_columns(key: str, pending: PendingApproval) -> tuple[object, ...]:

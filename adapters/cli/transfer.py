@@ -27,9 +27,10 @@ from onrecord.adapters.cli.program import (
     opened,
     write_pieces,
 )
+from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named, size
 from onrecord.domain.errors import InvalidExport, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _exported(store: Store, key: str) -> tuple[Iterator[bytes], str, int]:
     """Return the lines of a conversation, what they are, and how many events it has."""
     from onrecord.adapters.transfer.export import export as exported
 
-    conversation = named(store, key)
+    conversation = require_conversation(store, key)
     events = conversation.head.version
     note_ciphertext(store, "the file holds ciphertext, which no other store imports")
     lines = exported(backend_of(store), conversation.conversation_id, conversation.key)

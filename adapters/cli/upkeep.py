@@ -15,12 +15,13 @@ from onrecord.adapters import app
 from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, opened, time_given
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
 from onrecord.adapters.cli.seal_commands import Authority
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
+from onrecord.adapters.presentation.verification import verified_document
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.certificates import question, write_certificate, write_due
-from onrecord.adapters.terminal.output import Named, named
-from onrecord.adapters.terminal.verified_listing import verified_document, write_verified
+from onrecord.adapters.terminal.verified_listing import write_verified
 from onrecord.adapters.upkeep.dispositions import unexpired_class
 from onrecord.domain.errors import InvalidInput, counted
 
@@ -197,9 +198,8 @@ def forget_one(
 
     Where no reason is given, it is asked for on the terminal.
     """
-    conversation = named(store, key)
-    because = _reason() if reason is None else reason
-    who = acting_name(actor)
+    conversation = require_conversation(store, key)
+    because, who = _reason() if reason is None else reason, acting_name(actor)
     early = _early(store, conversation.conversation_id)
     if early is not None and sure:
         output.note(f"onrecord: {early}")
@@ -213,8 +213,8 @@ def forget_one(
     conversation_id = conversation.conversation_id
     done = store.forget(conversation_id, reason=because, actor=who)
     if not as_json:
-        remains = f"{conversation_id} keeps their digests"
-        output.sentence(f"{counted(done.events, 'event')} erased; {remains}.")
+        erased = counted(done.events, "event")
+        output.sentence(f"{erased} erased; {conversation_id} keeps their digests.")
     forks = _forks(store, conversation_id)
     if as_json:
         document = {"conversation": str(conversation_id), "erased": done.events}
@@ -232,7 +232,7 @@ def _early(store: Store, conversation_id: UUID) -> str | None:
     return None if entry is None else f"its retention class {entry} has not run out"
 
 
-def _forks(store: Store, conversation_id: UUID) -> list[Named]:
+def _forks(store: Store, conversation_id: UUID) -> list[NamedConversation]:
     """Return the forks that stayed; where another conversation is damaged, say so instead."""
     outcome = store.erasures(conversation_id)[0].outcome
     if outcome is None or outcome.forks is None:
@@ -240,7 +240,7 @@ def _forks(store: Store, conversation_id: UUID) -> list[Named]:
         output.note(f"onrecord: whether there are forks of it cannot be told: {advice}")
         return []
     backend = backend_of(store)
-    return [Named(key_of(backend, fork), fork, backend.head(fork)) for fork in outcome.forks]
+    return [NamedConversation.of_id(backend, fork) for fork in outcome.forks]
 
 
 def _reason() -> str:
@@ -250,8 +250,8 @@ def _reason() -> str:
     return reason
 
 
-def _staying(forks: Sequence[Named]) -> str:
-    names = [output.flat(str(fork)) for fork in forks[:_FORKS_NAMED]]
+def _staying(forks: Sequence[NamedConversation]) -> str:
+    names = [flat(str(fork)) for fork in forks[:_FORKS_NAMED]]
     if len(forks) > _FORKS_NAMED:
         names.append(f"and {len(forks) - _FORKS_NAMED:,} more (--json names all)")
     return (
@@ -263,7 +263,7 @@ def _staying(forks: Sequence[Named]) -> str:
 def _ask(question: str) -> None:
     if not sys.stdin.isatty():
         raise InvalidInput("nobody is there to ask: say --yes to erase it")
-    typer.confirm(output.flat(question), abort=True, err=True)
+    typer.confirm(flat(question), abort=True, err=True)
 
 
 def verify(
@@ -317,7 +317,7 @@ def verify(
 
     roots = [parse_root(text) for text in root or ()]
     with opened(context, url) as store:
-        which = None if key is None else named(store, key).conversation_id
+        which = None if key is None else require_conversation(store, key).conversation_id
         with output.progress_of("Verifying") as progress:
             verified = store.verify(
                 which,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from onrecord.adapters.cli.program import AsJson, Projections, Url, opened, registered
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.presentation.view_entries import conversation_name, entry_document
+from onrecord.adapters.presentation.view_states import state_of, workers_at_work
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
-from onrecord.adapters.terminal.view_pages import entry_document, name_of
-from onrecord.adapters.terminal.view_states import state_of, workers_at_work
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 
@@ -149,7 +150,11 @@ def retry(
     """
     with opened(context, url) as store:
         registered(store, projection)
-        which = None if conversation is None else named(store, conversation).conversation_id
+        which = (
+            None
+            if conversation is None
+            else require_conversation(store, conversation).conversation_id
+        )
         count = store.views.keeper.retry(view, which)
     if as_json:
         output.json_line({"view": view, "retried": count})
@@ -209,7 +214,7 @@ def _rebuild_drawn(keeper: Keeper, view: str) -> None:
     from rich.progress import Progress as Bars
 
     columns = (
-        TextColumn(output.flat(view), markup=False),
+        TextColumn(flat(view), markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -256,4 +261,4 @@ def _status_document(status: ViewStatus, parked: int, working: Workforce | None)
 def _parked(event: Parked) -> tuple[Cell, ...]:
     due = "when asked" if event.retry_at is None else timestamp(event.retry_at)
     columns = (event.attempts, due, event.error)
-    return event.view, name_of(event), event.version, event.type, *columns
+    return event.view, conversation_name(event), event.version, event.type, *columns

@@ -17,13 +17,8 @@ from onrecord.adapters.cli.program import (
     show_and_record,
     time_given,
 )
-from onrecord.adapters.terminal.output import named
-from onrecord.adapters.terminal.view_listings import (
-    HITS,
-    IN_FORCE,
-    OVERVIEW,
-    usage_listing,
-)
+from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.terminal.view_listings import HITS, IN_FORCE, OVERVIEW, usage_listing
 from onrecord.adapters.terminal.view_pages import Listing, caught_up
 
 if TYPE_CHECKING:
@@ -76,7 +71,7 @@ def show_page(
 
         def id_of(name: str | None) -> UUID | None:
             # A key may look like an id, so an id is looked for as a key first.
-            return None if name is None else named(store, name).conversation_id
+            return None if name is None else require_conversation(store, name).conversation_id
 
         page = caught_up(store, lambda: query(store.views, id_of))
         show_and_record(context, store, listing, page, as_json=as_json)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 import typer
 
 from onrecord.adapters.cli.program import Projections, Url, opened, registered
+from onrecord.adapters.presentation.control_characters import escaped
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
@@ -214,7 +215,7 @@ class _Lines(logging.Handler):
         if self._live is None:
             output.sentence(line)
         else:
-            self._live.console.print(output.escaped(line))
+            self._live.console.print(escaped(line))
 
     def progress(self, words: str, *, is_new: bool) -> bool:
         """Tell how it goes; on a terminal always, else where there is news or a change."""

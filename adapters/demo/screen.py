@@ -11,8 +11,10 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from onrecord.adapters.presentation.control_characters import escaped, flat
+from onrecord.adapters.presentation.conversations import NamedConversation
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.terminal import output, timeline_listing
-from onrecord.adapters.terminal.output import Named, size
 from onrecord.adapters.terminal.request_listings import message_count, replay_table, summary
 from onrecord.adapters.terminal.timeline_listing import STYLES
 from onrecord.domain.errors import counted
@@ -175,10 +177,12 @@ class Screen:
         self._close()
         self.remark(f"the connection broke ({type(error).__name__}); what came is recorded")
 
-    def timeline(self, named: Named, rows: Iterable[Row], left_out: int, *, kept: bool) -> None:
+    def timeline(
+        self, conversation: NamedConversation, rows: Iterable[Row], left_out: int, *, kept: bool
+    ) -> None:
         """Show the record; `left_out` events more are only counted, and can be seen if it is kept."""
         self.heading("The record", "every block is an event; nothing is ever changed")
-        timeline_listing.draw(self._console, named, rows)
+        timeline_listing.draw(self._console, conversation, rows)
         how = "onrecord show support/4711" if kept else "onrecord demo --keep leaves the store"
         self._line(f"… and {counted(left_out, 'event')} more: {how}", "dim")
 
@@ -203,7 +207,7 @@ class Screen:
         for each in proofs:
             table.add_row(Text(each.api, "bold"), Text("✓ sent", "green"), "answered, proven")
             for document in each.documents:
-                name = output.flat(document.name)
+                name = flat(document.name)
                 table.add_row(f"  {name}", _WAYS[document.where], document.block)
         self._console.print(table)
 
@@ -262,9 +266,7 @@ class Screen:
             self._close()
 
             def write(piece: str) -> None:
-                self._console.print(
-                    Text(piece if piece == "\n" else output.escaped(piece), style), end=""
-                )
+                self._console.print(Text(piece if piece == "\n" else escaped(piece), style), end="")
 
             self._open = (style, Wrapped(write, self._console.width - 2, _INDENT))
         return self._open[1]
@@ -275,7 +277,7 @@ class Screen:
             self._open = None
 
     def _line(self, text: str, style: str) -> None:
-        self._console.print(Text(output.escaped(text), style))
+        self._console.print(Text(escaped(text), style))
 
 
 def in_a_line(report: Report) -> str:

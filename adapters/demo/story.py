@@ -31,10 +31,10 @@ from onrecord.adapters.demo.report_pdf import parcels_in_a_van
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.presentation.conversations import NamedConversation
+from onrecord.adapters.presentation.request_documents import replay_document
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named
-from onrecord.adapters.terminal.request_listings import replay_document
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidInput
@@ -250,7 +250,7 @@ def _look_back(conversation: Conversation, screen: Screen, *, kept: bool) -> Non
     events = list(conversation.log.read())
     shown = [event for event in events if event.exchange <= 1]
     screen.timeline(
-        Named(KEY, conversation.conversation_id, conversation.head()),
+        NamedConversation(KEY, conversation.conversation_id, conversation.head()),
         timeline(shown),
         len(events) - len(shown),
         kept=kept,

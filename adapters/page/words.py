@@ -13,7 +13,8 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from onrecord.adapters.terminal.output import escaped_lines, moment, size
+from onrecord.adapters.presentation.control_characters import escaped_lines
+from onrecord.adapters.presentation.sizes_and_times import moment, size
 from onrecord.domain.errors import counted
 
 _LONGEST_MARKDOWN: Final = 10_000

@@ -14,9 +14,9 @@ from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
 from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
 from onrecord.domain.encryption.subjects import subject_id
@@ -178,7 +178,7 @@ def _about(store: Store, asked: Mapping[str, Any]) -> dict[str, UUID]:
     if "subject" in asked:
         return {"conversation": subject_id(store.tenant, bytes.fromhex(asked["subject"]))}
     if "conversation" in asked:
-        return {"conversation": named(store, asked["conversation"]).conversation_id}
+        return {"conversation": require_conversation(store, asked["conversation"]).conversation_id}
     return {}
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from onrecord.adapters.presentation.audit_entries import deed_documents
+from onrecord.adapters.presentation.view_entries import entry_document
 from onrecord.adapters.reports.audit_report import AuditReport, heading_document
 from onrecord.adapters.reports.html_page import page_pieces
 from onrecord.adapters.reports.parquet import must_be_installed, parquet_pieces
-from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES
-from onrecord.adapters.terminal.view_pages import entry_document
 from onrecord.adapters.transfer.export import closed
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.views.audit import AuditEntry
@@ -47,7 +47,7 @@ def _lines(report: AuditReport) -> Iterator[Mapping[str, object]]:
 
 
 def _document(entry: AuditEntry) -> dict[str, Any]:
-    return entry_document(entry) | AUDIT_ENTRIES.more(entry)
+    return entry_document(entry) | deed_documents(entry)
 
 
 _FORMATS: Final[Mapping[str, Pieces]] = {

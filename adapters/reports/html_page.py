@@ -13,10 +13,11 @@ from html import escape
 from importlib.resources import files
 from typing import Final, NamedTuple
 
+from onrecord.adapters.presentation.audit_entries import audit_cells
+from onrecord.adapters.presentation.control_characters import escaped
+from onrecord.adapters.presentation.sizes_and_times import moment
+from onrecord.adapters.presentation.view_entries import conversation_name
 from onrecord.adapters.reports.audit_report import AuditReport, Heading, Tally
-from onrecord.adapters.terminal.output import escaped, moment
-from onrecord.adapters.terminal.view_listings import audit_cells
-from onrecord.adapters.terminal.view_pages import name_of
 from onrecord.domain.documents import short_id
 from onrecord.domain.header import time_of, timestamp
 from onrecord.projections.views.audit import AuditEntry
@@ -148,7 +149,7 @@ def _table(entries: Iterable[AuditEntry], nothing: str) -> Iterator[str]:
 
 
 def _row(entry: AuditEntry) -> str:
-    shown = audit_cells(entry, name_of(entry))
+    shown = audit_cells(entry, conversation_name(entry))
     documents = " ".join(short_id(_with_dash(digest)) for digest in entry.documents)
     rules = (entry.policy, entry.deployment, entry.sha256 and f"sha256 {entry.sha256[:_DIGITS]}")
     cells = (

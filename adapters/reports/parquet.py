@@ -12,8 +12,8 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from onrecord.adapters.presentation.audit_entries import deed_documents
 from onrecord.adapters.reports.audit_report import PAGE, AuditReport, heading_document
-from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import NotInstalled
 from onrecord.projections.views.audit import AuditEntry
@@ -75,7 +75,7 @@ def _schema(pyarrow: Any) -> Any:
 
 
 def _row(entry: AuditEntry) -> _Row:
-    facts = AUDIT_ENTRIES.more(entry)
+    facts = deed_documents(entry)
     return {
         "recorded_at": entry.recorded_time,
         "occurred_at": entry.occurred_time,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from onrecord.adapters.presentation.actors import ShownActors
+from onrecord.adapters.presentation.event_documents import event_document
 from onrecord.adapters.service.model import Model
-from onrecord.adapters.terminal.actors import ShownActors
-from onrecord.adapters.terminal.timeline_listing import document
 from onrecord.domain.log import Backend, RecordedEvent
 
 
@@ -85,6 +85,6 @@ def event_documents(
 
 
 def _document(event: RecordedEvent, actors: ShownActors) -> EventDocument:
-    members = document(event) | actors.members(event)
+    members = event_document(event) | actors.members(event)
     members["schema_version"] = members.pop("schema")
     return EventDocument.model_construct(**members)

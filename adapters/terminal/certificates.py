@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.sizes_and_times import moment
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import moment
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.errors import counted
 
@@ -116,7 +117,7 @@ def _about_others(shared: Sequence[SubjectConversation]) -> str:
 
 
 def _name(each: SubjectConversation, keys: Mapping[UUID, str]) -> str:
-    return output.flat(keys.get(each.conversation_id) or str(each.conversation_id))
+    return flat(keys.get(each.conversation_id) or str(each.conversation_id))
 
 
 def _due_row(each: SubjectConversation, keys: Mapping[UUID, str]) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.segment import Segment
 
-from onrecord.adapters.terminal.output import escaped_lines
+from onrecord.adapters.presentation.control_characters import escaped_lines
 
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from onrecord.adapters.presentation.request_documents import explanation_document
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Column, Kind, show_rows
-from onrecord.domain.events import RequestSent
 
 if TYPE_CHECKING:
-    from onrecord.domain.jsontext import JsonObject
     from onrecord.projections.history.causes import (
         Actor,
-        AttributedEvent,
-        ExplainedRequest,
         Explanation,
     )
 
@@ -54,42 +51,3 @@ def _without(columns: tuple[T, ...]) -> tuple[T, ...]:
 
 def _text(actor: Actor | None) -> str | None:
     return None if actor is None else str(actor)
-
-
-def explanation_document(explanation: Explanation) -> JsonObject:
-    """Return why an event is there as JSON says it."""
-    call = explanation.call
-    return {
-        "kind": explanation.kind,
-        **_event_json(explanation),
-        "call": None if call is None else _event_json(call),
-        "requests": [_request(request) for request in explanation.requests],
-        "exact": explanation.is_exact,
-        "note": explanation.note or None,
-    }
-
-
-def _request(request: ExplainedRequest) -> JsonObject:
-    event = request.event.event()
-    sent = event if isinstance(event, RequestSent) else None
-    return {
-        **_event_json(request),
-        "api": sent and sent.api,
-        "model": sent and sent.model,
-        "exact": request.is_exact,
-        "note": request.note or None,
-        "causes": [{"kind": cause.kind, **_event_json(cause)} for cause in request.causes],
-    }
-
-
-def _event_json(attributed: AttributedEvent) -> JsonObject:
-    return {
-        "conversation": str(attributed.event.conversation_id),
-        "version": attributed.version,
-        "type": attributed.event.type,
-        "actor": attributed.actor and attributed.actor.digest,
-        "actor_name": attributed.actor and attributed.actor.name,
-        "on_behalf_of": attributed.on_behalf_of and attributed.on_behalf_of.digest,
-        "on_behalf_of_name": attributed.on_behalf_of and attributed.on_behalf_of.name,
-        "text": attributed.text,
-    }

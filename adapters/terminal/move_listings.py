@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from onrecord.adapters.presentation.sizes_and_times import moment
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.terminal import output
 from onrecord.domain.errors import counted
@@ -53,7 +54,7 @@ def write_bound(facts: Iterable[LogMoved], *, as_json: bool) -> None:
         elif output.is_drawn():
             output.sentence(
                 f"{counted(fact.events, 'event')}{_party(fact.tenant)}, moved at "
-                f"{output.moment(fact.at)}: the same in both logs."
+                f"{moment(fact.at)}: the same in both logs."
             )
         else:
             output.plain(fact.tenant, fact.events, fact.pairs, timestamp(fact.at))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import Store
-from onrecord.adapters.terminal.output import named
 
 CONVERSATION_COMMANDS: Final = frozenset(
     (
@@ -36,7 +36,7 @@ def record_conversation(
         key = options.get("conversation")
     elif command not in CONVERSATION_COMMANDS:
         return
-    which = None if key is None else named(store, str(key))
+    which = None if key is None else require_conversation(store, str(key))
     is_export = command == "export" and subject is not None
     exported = store.subjects.conversations(str(subject)) if is_export else []
     store.access.record(
@@ -66,7 +66,7 @@ def record_page(
     }
     store.access.record(
         f"onrecord {command}",
-        which=None if key is None else named(store, str(key)).conversation_id,
+        which=None if key is None else require_conversation(store, str(key)).conversation_id,
         asked=asked,
         entries=entries,
         conversations=conversations if key is None else (),

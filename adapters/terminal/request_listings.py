@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.request_documents import diff_document
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import size
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.errors import counted
-from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Log
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request, Where
@@ -62,7 +63,7 @@ def draw_report(console: Console, made: Request) -> None:
     notes.add_column(justify="right", style="dim", min_width=3)
     for note in made.report:
         place = "" if note.version is None else str(note.version)
-        why = Text.assemble(output.flat(note.why), (f"  {note.rule}", "dim"))
+        why = Text.assemble(flat(note.why), (f"  {note.rule}", "dim"))
         notes.add_row(place, Text(note.deed, _DEEDS[note.deed]), why)
     console.print(notes)
     _draw_routes(console, made)
@@ -77,7 +78,7 @@ def _draw_routes(console: Console, made: Request) -> None:
     routes.add_column(justify="right", style="dim", min_width=3)
     for route in made.report.routes:
         what = f"{route.media_type} of a {route.holder} {route.why}"
-        line = Text.assemble(output.flat(what), (f"  {route.row}", "dim"))
+        line = Text.assemble(flat(what), (f"  {route.row}", "dim"))
         routes.add_row(str(route.version), Text(route.where, _WAYS[route.where]), line)
     if made.report.routes:
         console.print(routes)
@@ -118,25 +119,6 @@ def summary(outcomes: Iterable[Outcome]) -> str:
     return f"{whole} of {total} hash to what was sent{rendered}."
 
 
-def replay_document(outcomes: Iterable[Outcome]) -> dict[str, object]:
-    """Return the outcome of a replay as JSON says it."""
-    listed = [
-        {
-            **request_document(outcome.sent),
-            "whole": outcome.is_whole,
-            "rendered": outcome.is_rendered,
-            "remark": outcome.remark,
-        }
-        for outcome in outcomes
-    ]
-    return {
-        "requests": listed,
-        "whole": sum(bool(it["whole"]) for it in listed),
-        "rendered": sum(it["rendered"] is True for it in listed),
-        "proven": all(outcome.is_proven for outcome in outcomes),
-    }
-
-
 def draw_requests(requests: Iterable[Sent]) -> None:
     """Draw requests that were sent as a table."""
     drawn = _table()
@@ -156,7 +138,7 @@ def replay_table(outcomes: Iterable[Outcome]) -> Table:
     drawn.add_column("replay", overflow="fold")
     for outcome in outcomes:
         style = "green" if outcome.is_proven else "bold red"
-        drawn.add_row(*_cells(outcome.sent), Text(output.flat(proof(outcome)), style))
+        drawn.add_row(*_cells(outcome.sent), Text(flat(proof(outcome)), style))
     return drawn
 
 
@@ -174,7 +156,7 @@ def _table() -> Table:
 
 def _cells(sent: Sent) -> tuple[str, ...]:
     template = sent.event.template
-    model = output.flat(sent.event.model or sent.event.api)
+    model = flat(sent.event.model or sent.event.api)
     return str(sent.version), model, size(template.size), f"{template.sha256[:12]}…"
 
 
@@ -182,21 +164,6 @@ def columns(sent: Sent) -> tuple[object, ...]:
     """Return the plain columns of a request: version, API, model, size, digest."""
     template = sent.event.template
     return (sent.version, sent.event.api, sent.event.model, template.size, template.sha256)
-
-
-def request_document(sent: Sent) -> dict[str, object]:
-    """Return a request that was sent as JSON says it."""
-    event = sent.event
-    return {
-        "version": sent.version,
-        "request": str(sent.request),
-        "line": None if event.line is None else str(event.line),
-        "api": event.api,
-        "model": event.model,
-        "size": event.template.size,
-        "sha256": event.template.sha256,
-        "cut": list(event.template.cut),
-    }
 
 
 def proof(outcome: Outcome) -> str:
@@ -266,36 +233,3 @@ def _other_form(change: EventChange) -> str:
 def _said(notes: Iterable[Note]) -> str:
     """Return what a report says of an event that the other does not say."""
     return ", ".join(f"{note.deed}, {note.why} [{note.rule}]" for note in notes) or "nothing else"
-
-
-def diff_document(diff: RequestDiff) -> JsonObject:
-    """Return what changed as JSON says it."""
-    instructions, tools = diff.instructions, diff.tools
-    return {
-        "api": diff.api,
-        "a": diff.a,
-        "b": diff.b,
-        "events": [_event(change) for change in diff.events],
-        "instructions": None
-        if instructions is None
-        else {"before": instructions.before, "after": instructions.after},
-        "tools": None
-        if tools is None
-        else {
-            "added": list(tools.added),
-            "removed": list(tools.removed),
-            "changed": list(tools.changed),
-        },
-    }
-
-
-def _event(change: EventChange) -> JsonObject:
-    return {
-        "change": change.change,
-        "conversation": str(change.event.conversation_id),
-        "version": change.event.version,
-        "type": change.event.type,
-        "reason": change.reason,
-        "before": [note._asdict() for note in change.before],
-        "after": [note._asdict() for note in change.after],
-    }

@@ -13,8 +13,9 @@ from enum import Enum
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.sizes_and_times import ago, moment
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import ago, moment
 from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
@@ -217,14 +218,14 @@ def _drawn(
         case None:
             return Text(_UNKNOWN if column.kind is Kind.COUNT else "")
         case Title(key=key, below=below, style=style):
-            name = Text(output.flat(key), style)
-            return Text("\n").join((name, Text(output.flat(below), "dim"))) if below else name
+            name = Text(flat(key), style)
+            return Text("\n").join((name, Text(flat(below), "dim"))) if below else name
         case int():
             return Text(_time(cell, now, form) if column.kind is Kind.TIME else f"{cell:,}")
         case str() if column.kind is Kind.TEXT and len(cell) > most:
-            return Text(output.flat(cell[:most]) + "\u2026")
+            return Text(flat(cell[:most]) + "\u2026")
         case str():
-            return Text(output.flat(cell))
+            return Text(flat(cell))
 
 
 def _time(then: int, now: int, form: Callable[[str, str], str]) -> str:

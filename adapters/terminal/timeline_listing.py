@@ -3,75 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
 
+from onrecord.adapters.presentation.control_characters import flat
+from onrecord.adapters.presentation.conversations import NamedConversation
+from onrecord.adapters.presentation.side_branches import with_instructions
+from onrecord.adapters.presentation.sizes_and_times import ago, moment
+from onrecord.adapters.streams.history_changes import HistoryChanges, with_redactions
 from onrecord.adapters.streams.lineage import (
-    Adoption,
     Compaction,
-    adoptions_before,
-    amendments,
-    lineage,
 )
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, ago, moment
-from onrecord.adapters.terminal.side_branch_listing import with_instructions
-from onrecord.domain import jsontext
-from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
-from onrecord.domain.errors import MalformedJson, counted
-from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
+from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
-from onrecord.domain.log import Log, RecordedEvent
-from onrecord.projections.api import neutral_of, outcome_of
-from onrecord.projections.history.side_branches import Lost
-from onrecord.projections.history.timeline import Row, Standing, as_recorded, timeline
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.history.timeline import Row, as_recorded, timeline
 from onrecord.projections.history.timeline_text import Mark, Speaker
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from onrecord.adapters.terminal.actors import ShownActors
-
-
-# What an event of a provider's own tool says, as JSON: the same for all providers.
-
-
-def tool_activity(recorded: RecordedEvent) -> dict[str, Any] | None:
-    """Return what the tool was asked (`asked`) and gave (`gave`); None for other events.
-
-    What was moved to blobs is not in it, nor are the bytes of pictures: the event's body has both.
-    """
-    event = recorded.event()
-    if not isinstance(event, ServerToolCallRecorded | ServerToolResultRecorded):
-        return None
-    native: Native = event.content
-    read = neutral_of(native.api, native.value)
-    asked = read if isinstance(read, ServerToolCall) else None
-    gave = read if isinstance(read, ServerToolResult) else outcome_of(native.api, native.value)
-    return {
-        "asked": None if asked is None else {"tool": asked.name, "arguments": asked.arguments},
-        "gave": None if gave is None else _gave(gave),
-    }
-
-
-def _gave(result: ServerToolResult) -> dict[str, Any]:
-    return {
-        "tool": result.name,
-        "parts": [_part(part) for part in result.content],
-        "metadata": result.metadata,
-        "is_error": result.is_error,
-    }
-
-
-def _part(part: Any) -> dict[str, Any]:
-    document: dict[str, Any] = part.model_dump(mode="json", exclude_defaults=True)
-    if isinstance(part, Document) and (part.url or "").startswith("data:"):
-        del document["url"]
-    return {"kind": part.kind, **document}
+    from onrecord.adapters.presentation.actors import ShownActors
 
 
 STYLES: Final[Mapping[Speaker, str]] = {
@@ -106,7 +62,7 @@ _GAP: Final = "  "
 
 
 def show(
-    named: Named,
+    conversation: NamedConversation,
     recorded: Iterable[RecordedEvent],
     changes: HistoryChanges,
     actors: ShownActors,
@@ -127,17 +83,10 @@ def show(
     marked = with_redactions(with_instructions(rows, instructions or {}), changes.redacted)
     marked = _with_links(marked, linked)
     if output.is_drawn():
-        draw(output.console(), named, marked, changes.compaction)
+        draw(output.console(), conversation, marked, changes.compaction)
     else:
         for row in marked:
             output.plain(*columns(row))
-
-
-def with_redactions(rows: Iterable[Row], redacted: Container[int]) -> Iterator[Row]:
-    """Yield rows, those of redacted versions with a mark."""
-    for row in rows:
-        is_redacted = row.version in redacted and row.kind != "line"
-        yield replace(row, marks=(*row.marks, "redacted")) if is_redacted else row
 
 
 def _with_links(rows: Iterable[Row], linked: Callable[[], Mapping[int, int]]) -> Iterator[Row]:
@@ -152,44 +101,6 @@ def _with_links(rows: Iterable[Row], linked: Callable[[], Mapping[int, int]]) ->
         yield replace(row, marks=marks, linked=version)
 
 
-class HistoryChanges(NamedTuple):
-    """What later events make of a conversation's own events.
-
-    `losses` tells why an event is no history. The versions in `redacted` are left out of requests.
-    `compaction` is the summary that counts, if it is one of this conversation.
-    """
-
-    losses: Standing
-    redacted: Container[int]
-    compaction: Compaction | None
-
-
-def changes_at(log: Log, conversation: UUID, version: int) -> HistoryChanges:
-    """Return what the events up to a version make of each other."""
-    main = lineage(log, conversation, version)
-    segments = [s for s in main if s.conversation_id == conversation]
-    amending = amendments(log, main)
-    # What amends the history holds for it wherever it was recorded.
-    own = (event for event in amending.recorded() if event.conversation_id == conversation)
-    holding = {event.version for event in own}
-    adoptions = list(adoptions_before(log, conversation, version))
-
-    def lost(at: int, line: UUID | None) -> Lost | None:
-        if at in holding or any(s.line == line and s.has(at) for s in segments):
-            return None
-        return "given up" if line is None or any(_took(a, at, line) for a in adoptions) else "aside"
-
-    redacted = {at for owner, at in amending.redacted if owner == conversation}
-    compaction = amending.compaction
-    is_own = compaction is not None and compaction.recorded.conversation_id == conversation
-    return HistoryChanges(lost, redacted, compaction if is_own else None)
-
-
-def _took(adoption: Adoption, at: int, line: UUID) -> bool:
-    begun = adoption.event.begun
-    return adoption.event.adopted == line and begun is not None and begun <= at < adoption.version
-
-
 def columns(row: Row) -> tuple[object, ...]:
     """Return a row's plain columns: version, time, speaker, kind, marks, version answered, text, actor."""
     marks = ",".join(_said(mark, row) for mark in row.marks)
@@ -201,39 +112,18 @@ def _said(mark: Mark, row: Row) -> str:
     return f"{mark} to {row.linked}" if mark == "linked" else mark
 
 
-def document(event: RecordedEvent) -> dict[str, Any]:
-    """Return a recorded event as JSON says it; its `body` is null once it was erased.
-
-    `tool` is what a provider's own tool did, null for all other events.
-    """
-    header = event.client_header()
-    return {
-        "version": event.version,
-        "exchange": event.exchange,
-        "type": event.type,
-        "schema": event.schema_version,
-        "event": str(event.event_id),
-        "conversation": str(event.conversation_id),
-        "shard": event.shard,
-        "position": event.position,
-        "occurred_at": timestamp(header.occurred_at),
-        "recorded_at": timestamp(event.recorded_at),
-        "digest": event.digest.hex(),
-        "leaf": event.leaf.hex(),
-        "body": _body(event.body),
-        "tool": tool_activity(event),
-    }
-
-
 def draw(
-    console: Console, named: Named, rows: Iterable[Row], compaction: Compaction | None = None
+    console: Console,
+    conversation: NamedConversation,
+    rows: Iterable[Row],
+    compaction: Compaction | None = None,
 ) -> None:
     """Draw the timeline: versions at the left, a line a block, long text folded.
 
     A line shows where what a summary stands for ends.
     """
-    output.draw_title(console, named, _about(named))
-    width = max(3, len(str(named.head.version)))
+    output.draw_title(console, conversation, _about(conversation))
+    width = max(3, len(str(conversation.head.version)))
     rows = iter(rows)
     exchange = 0
     version = 0
@@ -260,7 +150,7 @@ def _draw_lines(console: Console, lines: Iterable[Row], width: int) -> None:
     console.print(_heading(console, "side branches"))
     for row in lines:
         place = f"from version {row.version:>{width}}"
-        console.print(Text.assemble((place, "dim"), _GAP, output.flat(row.text)))
+        console.print(Text.assemble((place, "dim"), _GAP, flat(row.text)))
 
 
 def draw_row(console: Console, row: Row, place: str) -> None:
@@ -289,10 +179,10 @@ def _marked_text(row: Row) -> Text:
 
     text = Text()
     if row.actor is not None and row.speaker in _PEOPLE:
-        text.append(f"{output.flat(row.actor)}: ", "italic")
+        text.append(f"{flat(row.actor)}: ", "italic")
     for mark in row.marks:
         text.append(f"[{_said(mark, row)}]", _MARKS[mark]).append(" ")
-    return text.append(output.flat(row.text), _text_style(row))
+    return text.append(flat(row.text), _text_style(row))
 
 
 def _text_style(row: Row) -> str:
@@ -309,7 +199,7 @@ def _label(row: Row) -> str:
     """Return who speaks, or what it is where that says more."""
     if row.kind == "result":
         return f"└ result of {row.answers}" if row.answers else "└ result"
-    label = row.speaker if row.kind == "text" else output.flat(row.kind)
+    label = row.speaker if row.kind == "text" else flat(row.kind)
     return label if len(label) <= _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 1]}…"
 
 
@@ -333,8 +223,8 @@ def _folded(console: Console, text: Text, room: int) -> Iterator[Text]:
     yield Text.assemble(last, (f" … {counted(left, 'character')} more", "dim"))
 
 
-def _about(named: Named) -> str:
-    head = named.head
+def _about(conversation: NamedConversation) -> str:
+    head = conversation.head
     about = (
         counted(head.version, "event"),
         counted(head.exchange, "exchange"),
@@ -350,13 +240,3 @@ def _heading(console: Console, text: str) -> Text:
 
     heading = f"── {text} "
     return Text(heading + "─" * max(0, console.width - len(heading)), "dim")
-
-
-def _body(body: bytes | None) -> Any:
-    """Return a body as JSON; the text of one that is none."""
-    if body is None:
-        return None
-    try:
-        return jsontext.read(body)
-    except MalformedJson:
-        return body.decode("utf-8", "backslashreplace")

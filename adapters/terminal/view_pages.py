@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from pydantic_core import to_jsonable_python
-
+from onrecord.adapters.presentation.view_entries import conversation_name, entry_document
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, show_rows
 from onrecord.domain.errors import counted
-from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:
@@ -84,9 +82,6 @@ def _awaited(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> 
     return page
 
 
-_ID: Final = "conversation_id"
-
-
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[EntryT]):
     """How entries of a view are listed; `cells` are given an entry and its conversation's name.
@@ -101,12 +96,6 @@ class Listing(Generic[EntryT]):
     whole: Callable[[Store, EntryT], EntryT] = lambda _, entry: entry
 
 
-def name_of(entry: object) -> str:
-    """Return the key, or else the id, of an entry's conversation; nothing where it is of none."""
-    key: str | None = getattr(entry, "key", None)
-    return key or str(getattr(entry, _ID, ""))
-
-
 def show(
     store: Store, listing: Listing[EntryT], answer: CaughtUpPage[EntryT], *, as_json: bool
 ) -> None:
@@ -115,22 +104,8 @@ def show(
     if as_json:
         output.json_line(_document(page, listing))
         return
-    show_rows(listing.columns, [listing.cells(entry, name_of(entry)) for entry in page])
+    show_rows(listing.columns, [listing.cells(entry, conversation_name(entry)) for entry in page])
     _note_what_is_missing(store, answer)
-
-
-def entry_document(entry: Any) -> dict[str, Any]:
-    """Return an entry as JSON: times as text, ids as text, and the key of its conversation."""
-    document: dict[str, Any] = {}
-    for member in fields(entry):
-        value = getattr(entry, member.name)
-        if member.name == _ID:
-            document = {"key": entry.key, "conversation": str(value), **document}
-        elif member.name.endswith("_at") and value is not None:
-            document[member.name] = timestamp(value)
-        elif member.name != "key":
-            document[member.name] = to_jsonable_python(value)
-    return document
 
 
 def _document(page: Page[EntryT], listing: Listing[EntryT]) -> dict[str, Any]:

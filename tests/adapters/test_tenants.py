@@ -11,11 +11,11 @@ import pytest
 import onrecord
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store, backend_of, tenancy_of
-from onrecord.adapters.terminal.output import named
 from onrecord.domain.errors import (
     ConversationNotFound,
     CorruptRecord,
@@ -66,7 +66,7 @@ def test_an_id_of_another_tenant_names_nothing(tmp_path: Path) -> None:
     with pytest.raises(ConversationNotFound):
         theirs.verify(chat.conversation_id)
     with pytest.raises(ConversationNotFound):
-        named(theirs, str(chat.conversation_id))
+        require_conversation(theirs, str(chat.conversation_id))
     assert ours.forget(chat.conversation_id, **BECAUSE).events == 2
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from onrecord.adapters.presentation.conversations import NamedConversation
+from onrecord.adapters.presentation.waiting_calls import DOUBT, awaiting, calls_in, may_await
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.settings import local_actor
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.approvals_listing import DOUBT, awaiting, calls_in, may_await
-from onrecord.adapters.terminal.output import Named
 from onrecord.domain.errors import counted
 from onrecord.projections.views.conversations import Overview
 
@@ -60,7 +60,7 @@ class WaitingApprovals:
     has_more: bool
 
 
-def shown_approvals(store: Store, which: Named) -> tuple[ShownApproval, ...]:
+def shown_approvals(store: Store, which: NamedConversation) -> tuple[ShownApproval, ...]:
     """Return the calls that wait in a conversation."""
     if which.key is None or not may_await(which.head, is_fork=True):
         return ()

@@ -33,6 +33,8 @@ from onrecord.adapters.page.conversation.times import (
 from onrecord.adapters.page.prices import page_prices
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.page.words import segment
+from onrecord.adapters.presentation.actors import ShownActors
+from onrecord.adapters.presentation.conversations import NamedConversation, find_conversation
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import Problem
@@ -41,10 +43,8 @@ from onrecord.adapters.service.routes.conversations import At
 from onrecord.adapters.service.routes.documents import content
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.history_changes import HistoryChanges, changes_at, with_redactions
 from onrecord.adapters.streams.listing import Listed
-from onrecord.adapters.terminal.actors import ShownActors
-from onrecord.adapters.terminal.output import Named, found_by
-from onrecord.adapters.terminal.timeline_listing import HistoryChanges, changes_at, with_redactions
 from onrecord.domain.errors import ConversationNotFound
 from onrecord.projections.history.timeline import Timeline
 
@@ -87,7 +87,7 @@ class Rows:
 class ShownConversation:
     """A conversation: where it stands, a stretch of its events, its forks, its calls that wait."""
 
-    named: Named
+    conversation: NamedConversation
     rows: Rows
     forks: tuple[Listed, ...]
     approvals: tuple[ShownApproval, ...]
@@ -95,7 +95,7 @@ class ShownConversation:
     @property
     def has_totals(self) -> bool:
         """Return whether all events are soon read, so that their totals are shown at once."""
-        return self.named.head.version <= _SOON_READ
+        return self.conversation.head.version <= _SOON_READ
 
 
 class ConversationQuery(At, DecidedQuery):
@@ -110,10 +110,10 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
         call,
         "conversation.html",
         page=page,
-        head=page.named.head,
+        head=page.conversation.head,
         decided=call.query.decided,
-        **approval_values(call.access, page.approvals, approvals_place(page.named)),
-        **_places(page.named, page.rows),
+        **approval_values(call.access, page.approvals, approvals_place(page.conversation)),
+        **_places(page.conversation, page.rows),
     )
 
 
@@ -122,55 +122,55 @@ async def rows(call: Call[Stretch, Empty]) -> Response:
     store, asked = store_of(call.store), call.query
     if (asked.before is None) == (asked.after is None):
         raise Problem(INVALID, "name the version before, or the version after, and not both")
-    which, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
-    return await rendered(call, "_rows.html", **_places(which, stretch))
+    conversation, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
+    return await rendered(call, "_rows.html", **_places(conversation, stretch))
 
 
-def _places(which: Named, stretch: Rows) -> Mapping[str, Any]:
-    return {"name": str(which), "key": which.key, "stretch": stretch}
+def _places(conversation: NamedConversation, stretch: Rows) -> Mapping[str, Any]:
+    return {"name": str(conversation), "key": conversation.key, "stretch": stretch}
 
 
 def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
-    which = named_by(store, name)
-    version = which.version_at(at)
-    last = min(which.head.version, version if at is None else version + STRETCH // 2)
-    last = max(last, min(which.head.version, STRETCH))
-    forks = tuple(store.forks(which.conversation_id))
+    conversation = named_by(store, name)
+    version = conversation.version_at(at)
+    last = min(conversation.head.version, version if at is None else version + STRETCH // 2)
+    last = max(last, min(conversation.head.version, STRETCH))
+    forks = tuple(store.forks(conversation.conversation_id))
     return ShownConversation(
-        named=which,
-        rows=rows_between(store, which, max(0, last - STRETCH), last),
+        conversation=conversation,
+        rows=rows_between(store, conversation, max(0, last - STRETCH), last),
         forks=forks,
-        approvals=shown_approvals(store, which),
+        approvals=shown_approvals(store, conversation),
     )
 
 
-def approvals_place(which: Named) -> str:
+def approvals_place(conversation: NamedConversation) -> str:
     """Return where the page of a conversation shows the calls that wait."""
-    return f"/c/{segment(str(which))}#approvals"
+    return f"/c/{segment(str(conversation))}#approvals"
 
 
-def named_by(store: Store, name: str) -> Named:
+def named_by(store: Store, name: str) -> NamedConversation:
     """Return the conversation of a key or an id; nothing of others is told where there is none."""
-    found = found_by(store, name)
+    found = find_conversation(store, name)
     if found is None:
         raise ConversationNotFound("no conversation has this key")
     return found
 
 
-def _stretch(store: Store, name: str, asked: Stretch) -> tuple[Named, Rows]:
-    which = named_by(store, name)
-    head = which.head.version
+def _stretch(store: Store, name: str, asked: Stretch) -> tuple[NamedConversation, Rows]:
+    conversation = named_by(store, name)
+    head = conversation.head.version
     if asked.before is not None:
         last = min(asked.before - 1, head)
-        return which, rows_between(store, which, max(0, last - STRETCH), last)
+        return conversation, rows_between(store, conversation, max(0, last - STRETCH), last)
     after = min(asked.after or 0, head)
-    return which, rows_between(store, which, after, min(after + STRETCH, head))
+    return conversation, rows_between(store, conversation, after, min(after + STRETCH, head))
 
 
-def rows_between(store: Store, which: Named, after: int, last: int) -> Rows:
+def rows_between(store: Store, conversation: NamedConversation, after: int, last: int) -> Rows:
     """Return the events with after < version <= last."""
-    backend, conversation_id = backend_of(store), which.conversation_id
-    changes = changes_at(backend, conversation_id, which.head.version)
+    backend, conversation_id = backend_of(store), conversation.conversation_id
+    changes = changes_at(backend, conversation_id, conversation.head.version)
     actors = ShownActors(backend, store.tenant)
     fold = Timeline(side_lines=True, standing=changes.losses)
     read = backend.read(conversation_id, after=max(0, after - _BEFORE), until=last)
@@ -178,7 +178,7 @@ def rows_between(store: Store, which: Named, after: int, last: int) -> Rows:
     rows = (actors.named(row) for event in recorded for row in fold.rows(event))
     listed = list(with_redactions(rows, changes.redacted))
     has_documents = may_hold_documents(row for row in listed if row.version > after)
-    held = store.get(conversation_id).documents() if has_documents and which.key else ()
+    held = store.get(conversation_id).documents() if has_documents and conversation.key else ()
     events = shown_events(
         recorded,
         listed,
@@ -192,7 +192,7 @@ def rows_between(store: Store, which: Named, after: int, last: int) -> Rows:
         first=after + 1,
         last=last,
         has_earlier=after > 0,
-        has_later=last < which.head.version,
+        has_later=last < conversation.head.version,
     )
 
 

@@ -13,12 +13,13 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.presentation.control_characters import escaped_in_json
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.events import event_documents
 from onrecord.adapters.service.model import Empty, json_bytes
 from onrecord.adapters.service.problems import NOT_FOUND, Problem
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named, escaped_in_json
 
 _LONGEST: Final = 200_000
 """The most characters of an event that its page shows."""
@@ -28,7 +29,7 @@ _LONGEST: Final = 200_000
 class ShownJson:
     """An event as indented JSON, as much of it as is shown, and how long it is."""
 
-    named: Named
+    conversation: NamedConversation
     version: int
     type: str
     text: str
@@ -45,20 +46,25 @@ async def event(call: Call[Empty, Empty]) -> Response:
     store, version = store_of(call.store), call.path["version"]
     page = await call.steps.run(partial(_event, store, call.path["key"], version))
     return await rendered(
-        call, "event.html", page=page, name=str(page.named), key=page.named.key, version=version
+        call,
+        "event.html",
+        page=page,
+        name=str(page.conversation),
+        key=page.conversation.key,
+        version=version,
     )
 
 
 def _event(store: Store, name: str, version: int) -> ShownJson:
-    which, backend = named_by(store, name), backend_of(store)
-    found = backend.read(which.conversation_id, after=version - 1, until=version)
+    conversation, backend = named_by(store, name), backend_of(store)
+    found = backend.read(conversation.conversation_id, after=version - 1, until=version)
     documents = event_documents(backend, store.tenant, found)
     if not documents:
         raise Problem(NOT_FOUND, "the conversation has no such version yet")
     (document,) = documents
     indented = json.dumps(json.loads(json_bytes(document)), indent=2, ensure_ascii=False)
     text = escaped_in_json(indented)
-    return ShownJson(which, version, document.type, text[:_LONGEST], len(text))
+    return ShownJson(conversation, version, document.type, text[:_LONGEST], len(text))
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (

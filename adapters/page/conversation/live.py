@@ -24,13 +24,13 @@ from onrecord.adapters.page.conversation.conversation import (
 from onrecord.adapters.page.conversation.events import ShownEvent, changed_events
 from onrecord.adapters.page.conversation.times import CallTime, ResponseTime
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.hub import Place
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import ExpectedVersion, Version
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.tails import COMMENT, followed, happens
 from onrecord.adapters.store import Store
-from onrecord.adapters.terminal.output import Named
 from onrecord.domain.errors import StorageError
 
 
@@ -55,7 +55,7 @@ class Changes:
     `last` is the version of the last event that is told of.
     """
 
-    named: Named
+    conversation: NamedConversation
     new: tuple[ShownEvent, ...]
     changed: tuple[ShownEvent, ...]
     times: Mapping[int, CallTime | ResponseTime]
@@ -77,10 +77,10 @@ async def changes(call: Call[ChangesQuery, Empty]) -> Response:
         call,
         "_changes.html",
         changes=found,
-        name=str(found.named),
-        key=found.named.key,
-        head=found.named.head,
-        **approval_values(call.access, found.approvals, approvals_place(found.named)),
+        name=str(found.conversation),
+        key=found.conversation.key,
+        head=found.conversation.head,
+        **approval_values(call.access, found.approvals, approvals_place(found.conversation)),
     )
 
 
@@ -145,7 +145,7 @@ def _changes(store: Store, name: str, known: ChangesQuery) -> Changes:
     shown_before = rows_between(store, then, before, after).events
     now = rows_between(store, which, before, min(after + STRETCH, last))
     return Changes(
-        named=which,
+        conversation=which,
         new=tuple(event for event in now.events if event.version > after),
         changed=changed_events(shown_before, now.events),
         times=now.times,

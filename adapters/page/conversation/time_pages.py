@@ -25,11 +25,11 @@ from onrecord.adapters.page.conversation.times import CallTime, ResponseTime, Ti
 from onrecord.adapters.page.conversation.waterfall import Waterfall, waterfall_of
 from onrecord.adapters.page.prices import PagePrices, page_prices
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import At
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named
 
 
 class TimesQuery(At):
@@ -93,7 +93,7 @@ def shown_times(found: Times, by: By, at: int) -> ShownTimes:
     )
 
 
-def _times(store: Store, name: str) -> tuple[Named, Times, PagePrices]:
+def _times(store: Store, name: str) -> tuple[NamedConversation, Times, PagePrices]:
     named, prices = named_by(store, name), page_prices()
     recorded = backend_of(store).read(named.conversation_id, until=named.head.version)
     return named, times_of(recorded, prices.prices), prices

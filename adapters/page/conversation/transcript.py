@@ -8,7 +8,7 @@ from typing import Final
 
 from onrecord.adapters.page.conversation.events import ShownDocument, ShownEvent, ShownRow
 from onrecord.adapters.page.words import visible
-from onrecord.adapters.terminal.output import moment, size
+from onrecord.adapters.presentation.sizes_and_times import moment, size
 
 _TICKS: Final = re.compile("`+")
 _FENCED: Final = frozenset({"tool call", "server call", "result", "tools"})

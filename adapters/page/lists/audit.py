@@ -16,6 +16,8 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.forms import none_if_blank
 from onrecord.adapters.page.routes import paged
+from onrecord.adapters.presentation.audit_entries import AuditCells, audit_cells, with_operator
+from onrecord.adapters.presentation.view_entries import conversation_name
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Key
@@ -24,8 +26,6 @@ from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.view_queries import Name, PageQuery
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store
-from onrecord.adapters.terminal.view_listings import AUDIT_ENTRIES, AuditCells, audit_cells
-from onrecord.adapters.terminal.view_pages import name_of
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.encoding import NAMES
 from onrecord.domain.errors import ConversationNotFound
@@ -115,7 +115,7 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
 
 def shown_deed(entry: AuditEntry) -> ShownDeed:
     """Return an entry as the page lists it."""
-    return ShownDeed(audit_cells(entry, name_of(entry)), _path(entry))
+    return ShownDeed(audit_cells(entry, conversation_name(entry)), _path(entry))
 
 
 def _audit(store: Store, query: AuditListQuery) -> ShownAudit:
@@ -128,7 +128,7 @@ def _audit(store: Store, query: AuditListQuery) -> ShownAudit:
         limit=query.limit,
         after=query.after,
     )
-    whole = (AUDIT_ENTRIES.whole(store, entry) for entry in page)
+    whole = (with_operator(store, entry) for entry in page)
     return ShownAudit(page, tuple(map(shown_deed, whole)))
 
 
@@ -136,7 +136,7 @@ def _path(entry: AuditEntry) -> str | None:
     """Return where an event is shown; of what operators did, the conversation that they did it to."""
     on = entry.erasure or entry.hold or entry.retention
     if on is None:
-        conversation = quote(name_of(entry), safe="")
+        conversation = quote(conversation_name(entry), safe="")
         return f"/c/{conversation}?at={entry.version}#v{entry.version}"
     is_of_conversation = entry.erasure is None or not (entry.erasure.named or entry.erasure.subject)
     if on.conversation_id is None or not is_of_conversation:

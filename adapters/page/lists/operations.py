@@ -16,13 +16,13 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.presentation.view_states import state_of, workers_at_work
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store
-from onrecord.adapters.terminal.view_states import state_of, workers_at_work
 from onrecord.adapters.views.ports import Keeper, Parked, ViewStatus, Workforce
 
 _PATH: Final = "/operations"

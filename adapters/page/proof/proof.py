@@ -29,14 +29,14 @@ from onrecord.adapters.page.proof.verification import (
     shown_verification,
 )
 from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named
-from onrecord.adapters.terminal.timeline_listing import changes_at
+from onrecord.adapters.streams.history_changes import changes_at
 from onrecord.domain.errors import CorruptRecord
 
 
@@ -64,7 +64,7 @@ class ChosenSeal:
 class ShownProof:
     """The proof of a conversation: its seals, and which of its events are redacted."""
 
-    named: Named
+    conversation: NamedConversation
     seals: ConversationSeals
     redacted: tuple[int, ...]
 
@@ -118,8 +118,8 @@ def _values(
     chosen: str | None = None,
 ) -> Mapping[str, Any]:
     return {
-        "name": str(page.named),
-        "key": page.named.key,
+        "name": str(page.conversation),
+        "key": page.conversation.key,
         "page": page,
         "filters": query,
         "verification": verification,
@@ -128,28 +128,28 @@ def _values(
 
 
 def _proof(store: Store, name: str, wanted: Wanted) -> ShownProof:
-    which = named_by(store, name)
-    seals = seals_of_conversation(store, which, settings().seals, wanted)
-    return ShownProof(which, seals, _redacted(store, which))
+    conversation = named_by(store, name)
+    seals = seals_of_conversation(store, conversation, settings().seals, wanted)
+    return ShownProof(conversation, seals, _redacted(store, conversation))
 
 
-def _redacted(store: Store, which: Named) -> tuple[int, ...]:
+def _redacted(store: Store, conversation: NamedConversation) -> tuple[int, ...]:
     """Return the versions of the events that are redacted; none where the record cannot be read."""
-    version = which.head.version
+    version = conversation.head.version
     try:
-        redacted = changes_at(backend_of(store), which.conversation_id, version).redacted
+        redacted = changes_at(backend_of(store), conversation.conversation_id, version).redacted
     except CorruptRecord:
         return ()  # To verify it tells what is wrong.
     return tuple(at for at in range(1, version + 1) if at in redacted)
 
 
 def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVerification:
-    which, backend = named_by(store, name), backend_of(store)
-    verified = store.verify(which.conversation_id)
+    conversation, backend = named_by(store, name), backend_of(store)
+    verified = store.verify(conversation.conversation_id)
     comparison = None
     if seal is not None:
-        _, kept = shard_seals(store, settings().seals, shard_of(store, which))
+        _, kept = shard_seals(store, settings().seals, shard_of(store, conversation))
         if seal.place >= len(kept):
             raise Problem(INVALID, "choose one of the seals that are listed")
-        comparison = compared(backend, which.conversation_id, kept[seal.place], seal.size)
+        comparison = compared(backend, conversation.conversation_id, kept[seal.place], seal.size)
     return shown_verification(verified, backend.clock(), comparison)

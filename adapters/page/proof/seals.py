@@ -11,12 +11,12 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import stored_of
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
 from onrecord.adapters.seals.places import place_at
 from onrecord.adapters.seals.trust import TrustedKeys, trusted_keys
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named
 from onrecord.domain.errors import CorruptRecord, InvalidInput, NotInstalled, StorageUnavailable
 from onrecord.domain.header import microseconds_of
 from onrecord.domain.log import Backend
@@ -82,11 +82,11 @@ class Wanted:
 class EventPositions:
     """Where in its shard each event of a conversation is. Each is read once, when it is needed."""
 
-    def __init__(self, backend: Backend, which: Named) -> None:
+    def __init__(self, backend: Backend, conversation: NamedConversation) -> None:
         """Read nothing yet."""
         self._backend = stored_of(backend)
-        self._id: UUID = which.conversation_id
-        self._versions = range(1, which.head.version + 1)
+        self._id: UUID = conversation.conversation_id
+        self._versions = range(1, conversation.head.version + 1)
         self._position = cache(self._read)
 
     def last(self) -> int:
@@ -115,23 +115,23 @@ def shard_seals(
     return trusted, [ShardSeals(place_at(url), log_id, shard, trusted.keys) for url in urls]
 
 
-def shard_of(store: Store, which: Named) -> int:
+def shard_of(store: Store, conversation: NamedConversation) -> int:
     """Return the shard that a conversation is in."""
-    first = next(stored_of(backend_of(store)).read(which.conversation_id, limit=1), None)
+    first = next(stored_of(backend_of(store)).read(conversation.conversation_id, limit=1), None)
     return 0 if first is None else first.shard
 
 
 def seals_of_conversation(
-    store: Store, which: Named, settings: SealSettings, wanted: Wanted
+    store: Store, conversation: NamedConversation, settings: SealSettings, wanted: Wanted
 ) -> ConversationSeals:
     """Return what is sealed of a conversation, and where; settings that are wrong are told as a place."""
-    shard = shard_of(store, which)
+    shard = shard_of(store, conversation)
     try:
         trusted, kept = shard_seals(store, settings, shard)
     except (InvalidInput, NotInstalled) as error:
         wrong = SealsAtPlace("the places in ONRECORD_SEALS", problem=str(error))
         return ConversationSeals(shard, (wrong,), (), is_pinned=False)
-    positions = EventPositions(backend_of(store), which)
+    positions = EventPositions(backend_of(store), conversation)
     places = tuple(_at_place(seals, positions, wanted) for seals in kept)
     return ConversationSeals(shard, places, tuple(map(str, trusted.keys)), trusted.is_pinned)
 

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from onrecord.adapters.page.proof.comparison import SealComparison
+from onrecord.adapters.presentation.verification import sealed_line, verified_summary
 from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call
-from onrecord.adapters.terminal.verified_listing import sealed_line, summary
 from onrecord.adapters.upkeep.verified import Verified
 from onrecord.projections.verification.verification import Fault
 
@@ -87,7 +87,7 @@ def shown_verification(
     found = dict.fromkeys((*verified.faults, *_besides(verified.faults, comparison)))
     return ShownVerification(
         at=at,
-        summary=summary(verified),
+        summary=verified_summary(verified),
         verified=verified,
         comparison=comparison,
         faults=tuple(map(_shown_fault, found))[:_MOST_FAULTS],

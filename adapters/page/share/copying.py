@@ -22,12 +22,13 @@ from onrecord.adapters.page.conversation.transcript import transcript
 from onrecord.adapters.page.routes import paged
 from onrecord.adapters.page.share.redactions import natures_between, redactions_of
 from onrecord.adapters.page.share.withheld import withheld, withheld_bodies, without_withheld
+from onrecord.adapters.presentation.control_characters import escaped_in_json
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.events import EventDocument, event_documents
 from onrecord.adapters.service.model import Empty, Model, json_bytes
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.output import Named, escaped_in_json
 from onrecord.domain import jsontext
 from onrecord.domain.errors import counted
 from onrecord.domain.log import Backend
@@ -84,7 +85,11 @@ def _text(store: Store, name: str, asked: CopyQuery) -> str:
 
 
 def _lines(
-    store: Store, which: Named, part: Part, reasons: Mapping[int, str], rows: Container[int] | None
+    store: Store,
+    which: NamedConversation,
+    part: Part,
+    reasons: Mapping[int, str],
+    rows: Container[int] | None,
 ) -> str:
     """Return events as lines of JSON, as `onrecord show --json` writes them.
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from uuid import UUID
 
 from onrecord.adapters.page.share.hiding import Nature, Redactions, nature_of
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.streams.lineage import LineSegment, amendments
-from onrecord.adapters.terminal.output import Named
 from onrecord.domain.log import Backend
 
 
-def redactions_of(backend: Backend, which: Named) -> Redactions:
+def redactions_of(backend: Backend, conversation: NamedConversation) -> Redactions:
     """Return what was redacted of a conversation, on whatever branch it was said so."""
-    conversation_id = which.conversation_id
-    whole = LineSegment(conversation_id, which.head.version)
+    conversation_id = conversation.conversation_id
+    whole = LineSegment(conversation_id, conversation.head.version)
     places = amendments(backend, (whole,)).redacted
     versions = frozenset(version for owner, version in places if owner == conversation_id)
     calls = {_call_id(backend, conversation_id, version) for version in versions}

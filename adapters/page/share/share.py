@@ -35,6 +35,8 @@ from onrecord.adapters.page.share.hiding import (
 )
 from onrecord.adapters.page.share.redactions import redactions_of
 from onrecord.adapters.page.static_files import files
+from onrecord.adapters.presentation.actors import ShownActors
+from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import TIMED_OUT, Problem, headers_of, problem_of
@@ -42,8 +44,6 @@ from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.terminal.actors import ShownActors
-from onrecord.adapters.terminal.output import Named
 from onrecord.domain.documents import essence_of
 from onrecord.domain.errors import CorruptRecord
 
@@ -213,7 +213,9 @@ def _material(store: Store, name: str, asked: ShareForm, hiding: Hiding) -> Mate
     )
 
 
-def _pictures(store: Store, which: Named, events: Iterable[ShownEvent]) -> dict[str, str]:
+def _pictures(
+    store: Store, which: NamedConversation, events: Iterable[ShownEvent]
+) -> dict[str, str]:
     """Return pictures as addresses that hold them, as long as there is room."""
     shown_ones = (each for event in events for each in event.documents if each.is_picture)
     wanted = {each.sha256: essence_of(each.media_type) for each in shown_ones}

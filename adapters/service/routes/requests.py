@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 from starlette.responses import Response
 
+from onrecord.adapters.presentation.request_documents import diff_document, explanation_document
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import Problem
@@ -14,8 +15,6 @@ from onrecord.adapters.service.route import Call, Route, reading, tagged
 from onrecord.adapters.service.routes.conversation_paths import CONVERSATION
 from onrecord.adapters.service.routes.conversations import At, begun
 from onrecord.adapters.storage.http.problem_types import INVALID
-from onrecord.adapters.terminal.explanation_listing import explanation_document
-from onrecord.adapters.terminal.request_listings import diff_document
 from onrecord.domain.errors import SecretMissing
 from onrecord.projections.apis.request import Report, Request
 from onrecord.projections.history.history import Note

@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from onrecord.adapters.presentation.view_entries import entry_document
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route, answered, reading
 from onrecord.adapters.service.view_entries import (
@@ -33,7 +34,6 @@ from onrecord.adapters.service.view_queries import (
     UsageDays,
     UsageQuery,
 )
-from onrecord.adapters.terminal.view_pages import entry_document
 from onrecord.adapters.views.pages import Page
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.terminal.output import moment
+from onrecord.adapters.presentation.sizes_and_times import moment
 from tests.adapters.cli.command import on_a_terminal, url_of
 from tests.factories import answer, tool_call, tool_result
 

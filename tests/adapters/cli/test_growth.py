@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from onrecord.adapters.histories.camunda import moment
-from onrecord.adapters.terminal import output
+from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.tools.runner.exchange import no_such_tool
 from onrecord.adapters.wire import secrets
 from onrecord.domain import jsontext
@@ -50,7 +50,7 @@ HANDLED: dict[str, Callable[[str], object]] = {
     "media types": lambda text: media_type_given(f"a/b;{text}\x01"),
     "times": lambda text: moment(f"{text}]"),
     "names of models": lambda text: Pattern("*a*b*c*").matches(text),
-    "lines on the screen": output.flat,
+    "lines on the screen": flat,
     "tools that there are not": lambda text: no_such_tool(text, [f"{text[:-1]}b"] * 3),
 }
 

@@ -17,7 +17,7 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
 from onrecord.adapters.page.approvals import decisions, pending
 from onrecord.adapters.page.approvals.pending import WaitingApprovals
-from onrecord.adapters.terminal.approvals_listing import DOUBT
+from onrecord.adapters.presentation.waiting_calls import DOUBT
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import KEYS, TENANT, Keys
 from tests.adapters.service.served import Served, served

@@ -11,7 +11,7 @@ import pytest
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.recording.tenancy import Tenancy
-from onrecord.adapters.terminal.timeline_listing import changes_at
+from onrecord.adapters.streams.history_changes import changes_at
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.jsontext import JsonObject

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.adapters.presentation.verification import sealed_line
 from onrecord.adapters.seals.places import Folder, Place
 from onrecord.adapters.seals.sealing import Sealer
 from onrecord.adapters.seals.signing import new_key
 from onrecord.adapters.seals.trust import Seals, TrustedKeys
 from onrecord.adapters.store import backend_of
-from onrecord.adapters.terminal.verified_listing import sealed_line, write_verified
+from onrecord.adapters.terminal.verified_listing import write_verified
 from onrecord.adapters.upkeep.verified import Verified, VerifiedSeal
 from onrecord.adapters.upkeep.verifying import verify_log
 from onrecord.domain.errors import InvalidInput

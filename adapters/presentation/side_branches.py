@@ -1,4 +1,4 @@
-"""Side branches on the screen: how much a timeline leaves out, and the instructions of sub-agents."""
+"""Side branches beside a timeline: how much a timeline leaves out, and the instructions of sub-agents."""
 
 from __future__ import annotations
 
