@@ -38,9 +38,6 @@ MOST_MISSING: Final = 4
 
 _STRATEGY: Final = "message-window"
 
-FRAGMENT: Final = "x-fragment"
-"""The header by which a script of the page asks for a part of one."""
-
 GONE: Final = 499
 """The status for a browser that waits no more: it never sees it."""
 
@@ -122,7 +119,7 @@ async def blocks(call: Call[RequestQuery, Empty]) -> Response:
 
 
 async def diff(call: Call[DiffQuery, Empty]) -> Response:
-    """Return what changed from one request to another: a page, or a part of one for a script."""
+    """Return the page of what changed from one request to another."""
     await begun(call)
     asked, api = call.query, call.path["api"]
     before = Wish(asked.a_api or api, asked.a, asked.window())
@@ -130,22 +127,16 @@ async def diff(call: Call[DiffQuery, Empty]) -> Response:
     read = partial(read_comparison, _plain(call), before, after, is_as_sent=not asked.a_api)
     view = await call.steps.run_long(read)
     chosen = {} if api == AS_SENT else {"api": api, **asked.named()}
-    return await _shown_to(call, "diff", view=view, chosen=_joined(chosen))
+    key = call.path["key"]
+    return await rendered(call, "diff.html", key=key, view=view, chosen=_joined(chosen))
 
 
 async def recorded(call: Call[Empty, Empty]) -> Response:
-    """Return a request as it was sent: a page, or a part of one for a script."""
+    """Return the page of a request as it was sent."""
     await begun(call)
     read = partial(recorded_request, _plain(call), call.path["version"])
-    return await _shown_to(call, "recorded_request", view=await call.steps.run_long(read))
-
-
-async def _shown_to(call: Call[Any, Any], name: str, **values: Any) -> Response:
-    """Return a whole page, or the fragment of it where a script of the page asks."""
-    fragment = "_" if call.request.headers.get(FRAGMENT) else ""
-    answer = await rendered(call, f"{fragment}{name}.html", key=call.path["key"], **values)
-    answer.headers["vary"] = FRAGMENT
-    return answer
+    view = await call.steps.run_long(read)
+    return await rendered(call, "recorded_request.html", key=call.path["key"], view=view)
 
 
 async def _fragment(call: Call[RequestQuery, Empty], template: str) -> Response:

@@ -4,17 +4,22 @@ const policy = window.trustedTypes
   ? window.trustedTypes.createPolicy("onrecord", { createHTML: (html) => html })
   : { createHTML: (html) => html };
 
-/** Return the fragment at a path of this origin, and its status; an error's page has its own `main`. */
+/**
+ * Return the fragment at a path of this origin, and its status.
+ *
+ * Of a page it is what `data-as-fragment` marks, else its `main`, as of an error's page.
+ */
 export async function answerAt(path, signal) {
   const url = new URL(path, location.href);
   if (url.origin !== location.origin) throw new Error("a fragment is of this origin");
-  const answer = await fetch(url, { headers: { accept: "text/html", "x-fragment": "?1" }, signal });
+  const answer = await fetch(url, { headers: { accept: "text/html" }, signal });
   const parsed = new DOMParser().parseFromString(
     policy.createHTML(await answer.text()),
     "text/html",
   );
   const content = document.createDocumentFragment();
-  content.append(...(answer.ok ? parsed.body : parsed.querySelector("main")).childNodes);
+  const part = parsed.querySelector("[data-as-fragment]") ?? parsed.querySelector("main");
+  content.append(...(part ?? parsed.body).childNodes);
   return { status: answer.status, content };
 }
 
@@ -53,7 +58,8 @@ async function more(link) {
   }
 }
 
-// `<a data-more="path of a fragment">` puts more in its place; `<a data-into="#id">` fills another.
+// `<a data-more="path of a fragment">` puts more where it stands; `<a data-into="#id">` fills another
+// element with a part of the page that it leads to.
 document.addEventListener("click", (event) => {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey) return;
   const link = event.target.closest("a[data-more], a[data-into]");
