@@ -24,7 +24,7 @@ from onrecord.adapters.page.approvals.pending import (
 )
 from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.routes import paged, posted
-from onrecord.adapters.page.visitors.visitors import own_place
+from onrecord.adapters.page.visitors.visitors import own_path
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.problems import Problem, problem_of
@@ -106,7 +106,7 @@ def _deny(
 async def _decided(call: Call[Empty, Empty], decides: _Decides, word: str) -> Response:
     fields, call_id = await form_of(call), call.path["call_id"]
     question = question_in(fields)
-    place = own_place(fields.get("next", APPROVALS))
+    next_path = own_path(fields.get("next", APPROVALS))
     conversation, _ = await begun(_by(call, fields.get("actor")))
     try:
         stream = stream_of(conversation_of(conversation))
@@ -119,18 +119,18 @@ async def _decided(call: Call[Empty, Empty], decides: _Decides, word: str) -> Re
         if decision is None:
             raise Problem(problem_of(error).type, _ANOTHER) from None
         response = await rendered_list(
-            call, "decided.html", Shows(1), decision=decision, place=place
+            call, "decided.html", Shows(1), decision=decision, next_path=next_path
         )
         response.status_code = 409
         return response
-    return RedirectResponse(_with_word(place, word), 303, {"cache-control": "no-store"})
+    return RedirectResponse(_with_word(next_path, word), 303, {"cache-control": "no-store"})
 
 
-def _with_word(place: str, word: str) -> str:
-    """Return a place of the page that confirms what was decided, where it is one of those that can."""
-    path, mark, part = place.partition("#")
+def _with_word(next_path: str, word: str) -> str:
+    """Return a path of the page that confirms what was decided, where it is one of those that can."""
+    path, mark, part = next_path.partition("#")
     can_confirm = path == APPROVALS or part == "approvals"
-    return f"{path}?decided={word}{mark}{part}" if can_confirm and "?" not in path else place
+    return f"{path}?decided={word}{mark}{part}" if can_confirm and "?" not in path else next_path
 
 
 def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:

@@ -96,14 +96,14 @@ def open_marks(store: Store, entries: Iterable[Overview]) -> Mapping[UUID, str]:
 
 
 def approval_values(
-    access: Access, approvals: tuple[ShownApproval, ...], place: str
+    access: Access, approvals: tuple[ShownApproval, ...], next_path: str
 ) -> Mapping[str, Any]:
-    """Return what the fragment of calls that wait is laid out with; `place` is where it stands.
+    """Return what the fragment of calls that wait is laid out with; `next_path` is the page that shows it.
 
     A key or an issuer says who decides. Whoever needs neither is asked, as `onrecord approve` asks.
     """
     actor = local_actor() if approvals and access.caller_id is None else None
-    return {"approvals": approvals, "place": place, "actor": actor}
+    return {"approvals": approvals, "next_path": next_path, "actor": actor}
 
 
 def _shown(key: str, pending: PendingApproval) -> ShownApproval:

@@ -112,7 +112,7 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
         page=page,
         head=page.conversation.head,
         decided=call.query.decided,
-        **approval_values(call.access, page.approvals, approvals_place(page.conversation)),
+        **approval_values(call.access, page.approvals, approvals_path(page.conversation)),
         **_places(page.conversation, page.rows),
     )
 
@@ -144,8 +144,8 @@ def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
     )
 
 
-def approvals_place(conversation: NamedConversation) -> str:
-    """Return where the page of a conversation shows the calls that wait."""
+def approvals_path(conversation: NamedConversation) -> str:
+    """Return the path at which the page of a conversation shows the calls that wait."""
     return f"/c/{segment(str(conversation))}#approvals"
 
 

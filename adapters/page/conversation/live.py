@@ -17,7 +17,7 @@ from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
 from onrecord.adapters.page.conversation.conversation import (
     STRETCH,
-    approvals_place,
+    approvals_path,
     named_by,
     rows_between,
 )
@@ -80,7 +80,7 @@ async def changes(call: Call[ChangesQuery, Empty]) -> Response:
         name=str(found.conversation),
         key=found.conversation.key,
         head=found.conversation.head,
-        **approval_values(call.access, found.approvals, approvals_place(found.conversation)),
+        **approval_values(call.access, found.approvals, approvals_path(found.conversation)),
     )
 
 

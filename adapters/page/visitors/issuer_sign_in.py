@@ -25,7 +25,7 @@ from onrecord.adapters.page.visitors.pending_logins import (
 )
 from onrecord.adapters.page.visitors.roles import Claims, RoleRule, person_name, role_of
 from onrecord.adapters.page.visitors.sign_in import SignInQuery, open_to_all
-from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, own_place
+from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, own_path
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.doors import is_of_another_page
 from onrecord.adapters.service.model import Empty, Model
@@ -85,13 +85,11 @@ class IssuerSignIn:
         visitors.must_name_this_host(call.request)
         if is_of_another_page(call.request):
             raise Problem(FORBIDDEN, "a page of this service asks for this")
-        request, place = call.request, own_place(call.query.next)
+        request, path = call.request, own_path(call.query.next)
         scheme = "https" if is_secure(request) else "http"
         self._open.enter(None)
         try:
-            id_, login = self._logins.begin(
-                f"{scheme}://{request.headers['host']}{CALLBACK}", place
-            )
+            id_, login = self._logins.begin(f"{scheme}://{request.headers['host']}{CALLBACK}", path)
             response = RedirectResponse(await self._issuer.login_url(login), 303, _NO_STORE)
         except IssuerAway as error:
             raise _away(error) from None
@@ -112,7 +110,7 @@ class IssuerSignIn:
             )
         claims = await self._claims(call.query, login)
         person = self._person(call, claims)
-        response = RedirectResponse(login.place, 303, _NO_STORE)
+        response = RedirectResponse(login.next_path, 303, _NO_STORE)
         delete_cookie(request, response, _COOKIE)
         visitors.sign_in_person(person, request, response)
         return response

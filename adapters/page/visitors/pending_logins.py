@@ -25,14 +25,14 @@ class PendingLogin:
     """A login that one browser began, and what nobody else knows of it.
 
     `state` comes back with the browser, `nonce` in the ID token, and `verifier` proves to the issuer that
-    the code is ours. The browser comes back to `redirect_uri`, and goes on to `place`.
+    the code is ours. The browser comes back to `redirect_uri`, and goes on to `next_path`.
     """
 
     state: str = field(repr=False)
     nonce: str = field(repr=False)
     verifier: str = field(repr=False)
     redirect_uri: str
-    place: str
+    next_path: str
     began: float
 
 
@@ -44,10 +44,10 @@ class PendingLogins:
         self._elapsed = elapsed
         self._logins: Newest[str, PendingLogin] = Newest(most)
 
-    def begin(self, redirect_uri: str, place: str) -> tuple[str, PendingLogin]:
+    def begin(self, redirect_uri: str, next_path: str) -> tuple[str, PendingLogin]:
         """Return a new login, and its id."""
         state, nonce, verifier = (secrets.token_urlsafe(_BYTES) for _ in range(3))
-        login = PendingLogin(state, nonce, verifier, redirect_uri, place, self._elapsed())
+        login = PendingLogin(state, nonce, verifier, redirect_uri, next_path, self._elapsed())
         id_ = secrets.token_urlsafe(_BYTES)
         self._logins[id_] = login
         return id_, login

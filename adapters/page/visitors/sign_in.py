@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page, rendered
 from onrecord.adapters.page.forms import form_of
-from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, must_be_own_page, own_place
+from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, must_be_own_page, own_path
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import (
     UNAUTHENTICATED,
@@ -46,7 +46,7 @@ class SignIn:
 
     async def form(self, call: Call[SignInQuery, Empty]) -> Response:
         """Return the page where a key is given."""
-        return await self._form(call, own_place(call.query.next), is_wrong=False)
+        return await self._form(call, own_path(call.query.next), is_wrong=False)
 
     async def begin(self, call: Call[Empty, Empty]) -> Response:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
@@ -66,23 +66,23 @@ class SignIn:
         return response
 
     async def _begun(self, call: Call[Empty, Empty], fields: Mapping[str, str]) -> Response:
-        place = own_place(fields.get("next", "/"))
-        response: Response = RedirectResponse(place, 303, {"cache-control": "no-store"})
+        path = own_path(fields.get("next", "/"))
+        response: Response = RedirectResponse(path, 303, {"cache-control": "no-store"})
         try:
             await self._visitors.sign_in(fields.get("key", "").strip(), call.request, response)
         except Problem as problem:
             if problem.type is not UNAUTHENTICATED:
                 raise
-            response = await self._form(call, place, is_wrong=True)
+            response = await self._form(call, path, is_wrong=True)
             response.status_code = problem.type.status
             response.headers.update(headers_of(problem))
         return response
 
-    async def _form(self, call: Call[Any, Any], place: str, *, is_wrong: bool) -> Response:
+    async def _form(self, call: Call[Any, Any], path: str, *, is_wrong: bool) -> Response:
         return await rendered(
             call,
             "sign_in.html",
-            next=place,
+            next=path,
             is_wrong=is_wrong,
             issuer=self._issuer,
             is_open=await self._visitors.is_open_to(call.request),

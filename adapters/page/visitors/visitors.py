@@ -19,17 +19,17 @@ SIGN_IN: Final = "/sign-in"
 """The path where people sign in."""
 
 _COOKIE: Final = "onrecord"
-_LONGEST_PLACE: Final = 4_096
+_LONGEST_PATH: Final = 4_096
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 class SignInNeeded(Problem):
-    """Whoever asks for a `place` of the page may see it after signing in."""
+    """Whoever asks for a `path` of the page may see it after signing in."""
 
-    def __init__(self, problem: Problem, place: str) -> None:
+    def __init__(self, problem: Problem, path: str) -> None:
         """Tell of the problem with the key, and where the person was going."""
         super().__init__(problem.type, problem.detail)
-        self.place = place
+        self.path = path
 
 
 class Visitors:
@@ -59,7 +59,7 @@ class Visitors:
             self._sessions.end(id_)
             if not _is_shown_whole(request):
                 raise
-            raise SignInNeeded(problem, _place_of(request)) from None
+            raise SignInNeeded(problem, _path_of(request)) from None
 
     def must_name_this_host(self, request: Request) -> None:
         """Raise Problem where the service does not answer to the Host that a request names."""
@@ -96,18 +96,18 @@ class Visitors:
 def problem_or_sign_in(problem: Problem, instance: str) -> Response:
     """Return the page that tells of a problem, or the way to sign in."""
     if isinstance(problem, SignInNeeded):
-        return RedirectResponse(f"{SIGN_IN}?next={quote(problem.place, safe='/')}", 303)
+        return RedirectResponse(f"{SIGN_IN}?next={quote(problem.path, safe='/')}", 303)
     return problem_page(problem, instance)
 
 
-def own_place(text: str) -> str:
+def own_path(text: str) -> str:
     r"""Return a path of this site with its query, and the page's first one for anything else.
 
     Browsers read `//host` and `/\host` as another site, and drop tabs and line ends first.
     """
     is_plain = text.isascii() and text.isprintable() and " " not in text and "\\" not in text
     is_path = text.startswith("/") and not text.startswith("//")
-    is_own = is_plain and is_path and len(text) <= _LONGEST_PLACE
+    is_own = is_plain and is_path and len(text) <= _LONGEST_PATH
     return text if is_own else "/"
 
 
@@ -139,6 +139,6 @@ def _is_shown_whole(request: Request) -> bool:
     )
 
 
-def _place_of(request: Request) -> str:
+def _path_of(request: Request) -> str:
     path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
-    return own_place(f"{path}?{query}" if query else path)
+    return own_path(f"{path}?{query}" if query else path)

@@ -12,7 +12,7 @@ import urllib3
 
 import onrecord
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
-from onrecord.adapters.page.visitors.visitors import own_place
+from onrecord.adapters.page.visitors.visitors import own_path
 from onrecord.adapters.service import keyring
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.store import backend_of
@@ -192,7 +192,7 @@ def test_a_browser_that_names_only_the_origin_signs_in(page: Visited) -> None:
     ],
 )
 def test_nobody_is_sent_on_to_another_site(page: Visited, place: str) -> None:
-    assert own_place(place) == "/"
+    assert own_path(place) == "/"
     assert page.sign_in(place=place).headers["location"] == "/"
 
 
