@@ -28,7 +28,7 @@ class HiddenWords:
         return any(self._words)
 
     def mark(self, readings: Sequence[Reading], mask: bytearray) -> tuple[int, ...]:
-        """Mark in a mask of the source where words stand; return at how many places each does."""
+        """Mark in a mask of the source where words stand; return how many times each does."""
         return tuple(_mark(forms, readings, mask) for forms in self._words)
 
     def hide(self, text: str) -> tuple[str, int]:
@@ -63,7 +63,7 @@ class _Form:
     period: str
     periods: str
 
-    def places(self, text: str) -> Iterator[tuple[int, int]]:
+    def matches(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where it stands in a text, as stretches of those that overlap by one period or touch.
 
         Each takes time by its length: hits that overlap otherwise begin in the second half of the last one.
@@ -98,7 +98,7 @@ def _mark(forms: Iterable[_Form], readings: Sequence[Reading], mask: bytearray) 
     own = bytearray(len(mask))
     for reading in readings:
         for form in forms:
-            for start, end in form.places(reading.text):
+            for start, end in form.matches(reading.text):
                 span = reading.source(start, end)
                 own[span.start : span.end] = mask[span.start : span.end] = b"\1" * (
                     span.end - span.start

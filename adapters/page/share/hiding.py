@@ -160,13 +160,13 @@ class SharedEvent:
 class Shared:
     """What goes into a file: its title, its events, and how many pieces were hidden for each reason.
 
-    `places` are at how many places each word to hide stood, in the order of the words.
+    `word_counts` say how many times each word to hide stood, in the order of the words.
     """
 
     title: str
     events: tuple[SharedEvent, ...]
     hidden: Mapping[Reason, int]
-    places: tuple[int, ...]
+    word_counts: tuple[int, ...]
 
 
 def nature_of(event: Event | Unrecognised | Erased) -> Nature:
@@ -224,7 +224,7 @@ def shared(
     shown = tuple(map(fold.event, events))
     title = fold.text(title)
     hidden: dict[Reason, int] = {name: count for name, count in fold.hidden.items() if count}
-    return Shared(title, shown, hidden, tuple(fold.places))
+    return Shared(title, shown, hidden, tuple(fold.word_counts))
 
 
 @dataclass
@@ -238,7 +238,7 @@ class _Fold:
 
     def __post_init__(self) -> None:
         self._words = HiddenWords(self.hiding.words)
-        self.places = [0] * len(self.hiding.words)
+        self.word_counts = [0] * len(self.hiding.words)
         self._names = HiddenWords(self.names if self.hiding.people else ())
 
     def event(self, event: ShownEvent) -> SharedEvent:
@@ -259,8 +259,8 @@ class _Fold:
         if not (self._words or self._names):
             return shown
         readings, words = readings_of(shown), bytearray(len(shown))
-        places = self._words.mark(readings, words)
-        self.places = [sum(each) for each in zip(self.places, places, strict=True)]
+        counts = self._words.mark(readings, words)
+        self.word_counts = [sum(each) for each in zip(self.word_counts, counts, strict=True)]
         both = bytearray(words)
         self._names.mark(readings, both)
         stretches = tuple(marked(both))

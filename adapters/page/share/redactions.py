@@ -14,8 +14,8 @@ def redactions_of(backend: Backend, conversation: NamedConversation) -> Redactio
     """Return what was redacted of a conversation, on whatever branch it was said so."""
     conversation_id = conversation.conversation_id
     whole = LineSegment(conversation_id, conversation.head.version)
-    places = amendments(backend, (whole,)).redacted
-    versions = frozenset(version for owner, version in places if owner == conversation_id)
+    redacted = amendments(backend, (whole,)).redacted
+    versions = frozenset(version for owner, version in redacted if owner == conversation_id)
     calls = {_call_id(backend, conversation_id, version) for version in versions}
     return Redactions(versions, frozenset(call for call in calls if call is not None))
 

@@ -69,15 +69,15 @@ class Reading:
 
     def source(self, start: int, end: int) -> Span:
         """Return where a stretch of the reading stands in the source."""
-        return Span(self._place(start).start, self._place(end - 1).end)
+        return Span(self._source_at(start).start, self._source_at(end - 1).end)
 
-    def _place(self, place: int) -> Span:
-        at = bisect_right(self.starts, place) - 1
+    def _source_at(self, offset: int) -> Span:
+        at = bisect_right(self.starts, offset) - 1
         start, begin, end = self.starts[at], self.begins[at], self.ends[at]
         following = self.starts[at + 1] if at + 1 < len(self.starts) else len(self.text)
         if following - start != end - begin:
             return Span(begin, end)
-        return Span(begin + place - start, begin + place - start + 1)
+        return Span(begin + offset - start, begin + offset - start + 1)
 
 
 def readings_of(text: str) -> tuple[Reading, ...]:

@@ -251,7 +251,7 @@ def test_a_name_is_hidden_whole_where_a_word_is_part_of_it() -> None:
     content = shared("key", [event], {}, Redactions(), hiding, names=["Ada Lovelace", "Byron"])
     assert content.events[0].rows[0].text == "[hidden] met [hidden], and [hidden]."
     assert content.hidden == {"words": 3}
-    assert content.places == (2, 1)
+    assert content.word_counts == (2, 1)
 
 
 def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) -> None:
