@@ -113,7 +113,7 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
         head=page.conversation.head,
         decided=call.query.decided,
         **approval_values(call.access, page.approvals, approvals_path(page.conversation)),
-        **_places(page.conversation, page.rows),
+        **_row_values(page.conversation, page.rows),
     )
 
 
@@ -123,10 +123,10 @@ async def rows(call: Call[Stretch, Empty]) -> Response:
     if (asked.before is None) == (asked.after is None):
         raise Problem(INVALID, "name the version before, or the version after, and not both")
     conversation, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
-    return await rendered(call, "_rows.html", **_places(conversation, stretch))
+    return await rendered(call, "_rows.html", **_row_values(conversation, stretch))
 
 
-def _places(conversation: NamedConversation, stretch: Rows) -> Mapping[str, Any]:
+def _row_values(conversation: NamedConversation, stretch: Rows) -> Mapping[str, Any]:
     return {"name": str(conversation), "key": conversation.key, "stretch": stretch}
 
 

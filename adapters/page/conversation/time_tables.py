@@ -57,11 +57,11 @@ def _ranking(
     """Sort a table by a column; one that has no such column goes by time."""
     column: By = by if by in values else "time"
 
-    def place(entry: EntryT) -> tuple[bool, Decimal | int, int]:
+    def sort_key(entry: EntryT) -> tuple[bool, Decimal | int, int]:
         value = values[column](entry)
         return value is None, -(value or 0), entry.version
 
-    ordered = sorted(entries, key=place)
+    ordered = sorted(entries, key=sort_key)
     return Ranking(column, tuple(ordered[:MOST]), len(ordered))
 
 

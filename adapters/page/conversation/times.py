@@ -166,7 +166,7 @@ def times_by_version(times: Times) -> Mapping[int, CallTime | ResponseTime]:
     return {each.version: each for each in found if several[each.version] == 1}
 
 
-class _Place(NamedTuple):
+class _CallEvent(NamedTuple):
     """When an event was, in which exchange, and how many bytes it has."""
 
     moment: int
@@ -186,7 +186,7 @@ class _Fold:
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
         self._ledger = LedgerRows(EventBatch(_NOBODY, _NOBODY, ()), ())
-        self._places: dict[int, _Place] = {}
+        self._call_events: dict[int, _CallEvent] = {}
         self._requests: dict[str | None, _Request] = {}
         self._responses: dict[str, ResponseTime] = {}
         self._first: RecordedEvent | None = None
@@ -202,7 +202,9 @@ class _Fold:
         if event.type in TOOL_LEDGER.types:
             self._ledger.take(event)
         if event.type in _OF_CALLS:
-            self._places[event.version] = _Place(self._moment(event), event.exchange, _size(event))
+            self._call_events[event.version] = _CallEvent(
+                self._moment(event), event.exchange, _size(event)
+            )
         elif event.type == _REQUEST:
             model = _members(event).get("model")
             request = _Request(event.version, self._moment(event), model)
@@ -253,14 +255,14 @@ class _Fold:
         )
 
     def _call(self, entry: ToolCallEntry) -> CallTime:
-        place = self._places[entry.version]
+        call = self._call_events[entry.version]
         at = entry.result_version
-        result = self._places[at] if at is not None and at != entry.version else None
+        result = self._call_events[at] if at is not None and at != entry.version else None
         return CallTime(
             version=entry.version,
-            exchange=place.exchange,
+            exchange=call.exchange,
             line=entry.line,
-            began=place.moment,
+            began=call.moment,
             ended=result.moment if result else None,
             name=entry.name,
             kind=entry.kind,

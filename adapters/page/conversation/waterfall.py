@@ -72,7 +72,7 @@ class BarGroup:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """A stretch of bars: `ticks` are times and their places in percent.
+    """A stretch of bars: `ticks` are times and their offsets from the left in percent.
 
     `earlier` and `later` are the versions at which the stretches beside it begin, None where there are
     none.
@@ -166,7 +166,7 @@ def _has_failed(entry: _Entry) -> bool:
 
 
 def _ticks(scale: int) -> Iterator[tuple[int, str]]:
-    """Yield round times with their places."""
+    """Yield round times with their offsets from the left."""
     step = next((each for each in _STEPS if scale / each <= _MOST_TICKS), scale)
     for time in range(step, scale, step):
         if 100 * time / scale <= _LAST_TICK:
