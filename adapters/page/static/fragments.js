@@ -44,16 +44,16 @@ export async function fill(element, path, signal) {
 
 /** Put the fragment that a link names in place of the element that holds the link. */
 async function more(link) {
-  const place = link.closest("[data-place]") ?? link;
-  if (place.getAttribute("aria-busy") === "true") return;
-  place.setAttribute("aria-busy", "true");
+  const holder = link.closest("[data-holder]") ?? link;
+  if (holder.getAttribute("aria-busy") === "true") return;
+  holder.setAttribute("aria-busy", "true");
   try {
     const above = document.body.scrollHeight - window.scrollY;
     const isBefore = link.hasAttribute("data-before");
-    place.replaceWith(await fragmentAt(link.dataset.more));
+    holder.replaceWith(await fragmentAt(link.dataset.more));
     if (isBefore) window.scrollTo(0, document.body.scrollHeight - above);
   } catch {
-    place.removeAttribute("aria-busy");
+    holder.removeAttribute("aria-busy");
     location.assign(link.href);
   }
 }

@@ -36,17 +36,17 @@ function here() {
 }
 
 function isBehind() {
-  const place = here();
-  if (place === null) return (each) => each.getBoundingClientRect().top >= 0;
+  const element = here();
+  if (element === null) return (each) => each.getBoundingClientRect().top >= 0;
   return (each) =>
-    place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING && !place.contains(each);
+    element.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING && !element.contains(each);
 }
 
 function isBefore() {
-  const place = here();
-  if (place === null) return (each) => each.getBoundingClientRect().bottom < 0;
+  const element = here();
+  if (element === null) return (each) => each.getBoundingClientRect().bottom < 0;
   return (each) =>
-    place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_PRECEDING && !each.contains(place);
+    element.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_PRECEDING && !each.contains(element);
 }
 
 function find() {

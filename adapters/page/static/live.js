@@ -106,11 +106,11 @@ function show(content) {
 
 /** Count anew what was used, not at each event: the service reads the whole conversation for it. */
 function refreshTotals() {
-  const place = document.querySelector("[data-fragment$='/totals']");
-  if (place === null || totals) return;
+  const totalsElement = document.querySelector("[data-fragment$='/totals']");
+  if (totalsElement === null || totals) return;
   totals = setTimeout(() => {
     totals = 0;
-    fill(place, place.dataset.fragment);
+    fill(totalsElement, totalsElement.dataset.fragment);
   }, PAUSE);
 }
 

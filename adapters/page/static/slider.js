@@ -5,11 +5,11 @@ import { fill } from "./fragments.js";
 const PAUSE = 150; // in milliseconds: so long the slider rests before a request is asked for
 
 const form = document.querySelector("form[data-slider]");
-const place = document.querySelector(form.dataset.slider);
+const requestElement = document.querySelector(form.dataset.slider);
 const { at, api } = form.elements;
 const FIELDS = ["api", "exchanges", "messages", "strategy"];
 let isChosen = "chosen" in form.dataset;
-let asked = new AbortController();
+let loading = new AbortController();
 let pause = 0;
 
 function query() {
@@ -22,19 +22,19 @@ function query() {
 }
 
 function show() {
-  asked.abort();
-  asked = new AbortController();
+  loading.abort();
+  loading = new AbortController();
   const base = form.getAttribute("action");
   const wish = query();
   history.replaceState(null, "", `${base}?${wish}`);
   wish.delete("api");
   const way = isChosen ? api.value : "sent";
-  fill(place, `${base}/${encodeURIComponent(way)}?${wish}`, asked.signal);
+  fill(requestElement, `${base}/${encodeURIComponent(way)}?${wish}`, loading.signal);
 }
 
 /** Set the fields to what the request that is shown was made with. */
-place.addEventListener("filled", () => {
-  const sum = place.querySelector(".seen-sum");
+requestElement.addEventListener("filled", () => {
+  const sum = requestElement.querySelector(".seen-sum");
   if (isChosen || sum === null) return;
   for (const name of FIELDS) {
     const field = form.elements[name];
@@ -46,7 +46,7 @@ place.addEventListener("filled", () => {
 
 at.addEventListener("input", () => {
   form.querySelector("output").textContent = at.value;
-  place.setAttribute("aria-busy", "true");
+  requestElement.setAttribute("aria-busy", "true");
   clearTimeout(pause);
   pause = setTimeout(show, PAUSE);
 });
@@ -63,7 +63,7 @@ form.addEventListener("submit", (event) => {
 });
 
 // The form of a comparison comes with each request that is shown.
-place.addEventListener("submit", (event) => {
+requestElement.addEventListener("submit", (event) => {
   const compared = event.target.closest("form[data-into]");
   if (compared === null) return;
   event.preventDefault();
