@@ -30,13 +30,13 @@ class StaticFile:
 
 async def static_file(call: Call[Empty, Empty]) -> Response:
     """Return a file of the page."""
-    found = files().get(call.path["file"])
-    if found is None:
+    file = files().get(call.path["file"])
+    if file is None:
         raise Problem(NOT_FOUND, "the page has no such file")
-    if is_known(call.request, found.tag):
-        return not_modified(found.tag)
-    headers = {**HEADERS, "etag": found.tag}
-    return Response(found.data, 200, headers, media_type=found.media_type)
+    if is_known(call.request, file.tag):
+        return not_modified(file.tag)
+    headers = {**HEADERS, "etag": file.tag}
+    return Response(file.data, 200, headers, media_type=file.media_type)
 
 
 @cache

@@ -60,11 +60,13 @@ class WaitingApprovals:
     has_more: bool
 
 
-def shown_approvals(store: Store, which: NamedConversation) -> tuple[ShownApproval, ...]:
+def shown_approvals(store: Store, conversation: NamedConversation) -> tuple[ShownApproval, ...]:
     """Return the calls that wait in a conversation."""
-    if which.key is None or not may_await(which.head, is_fork=True):
+    if conversation.key is None or not may_await(conversation.head, is_fork=True):
         return ()
-    return tuple(_shown(which.key, each) for each in store.conversation(which.key).approvals())
+    return tuple(
+        _shown(conversation.key, each) for each in store.conversation(conversation.key).approvals()
+    )
 
 
 def waiting_approvals(store: Store) -> WaitingApprovals:

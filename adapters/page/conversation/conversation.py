@@ -119,10 +119,10 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
 
 async def rows(call: Call[Stretch, Empty]) -> Response:
     """Return the fragment of a stretch of events."""
-    store, asked = store_of(call.store), call.query
-    if (asked.before is None) == (asked.after is None):
+    store, query = store_of(call.store), call.query
+    if (query.before is None) == (query.after is None):
         raise Problem(INVALID, "name the version before, or the version after, and not both")
-    conversation, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], asked))
+    conversation, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], query))
     return await rendered(call, "_rows.html", **_row_values(conversation, stretch))
 
 
@@ -151,19 +151,19 @@ def approvals_path(conversation: NamedConversation) -> str:
 
 def named_by(store: Store, name: str) -> NamedConversation:
     """Return the conversation of a key or an id; nothing of others is told where there is none."""
-    found = find_conversation(store, name)
-    if found is None:
+    conversation = find_conversation(store, name)
+    if conversation is None:
         raise ConversationNotFound("no conversation has this key")
-    return found
+    return conversation
 
 
-def _stretch(store: Store, name: str, asked: Stretch) -> tuple[NamedConversation, Rows]:
+def _stretch(store: Store, name: str, query: Stretch) -> tuple[NamedConversation, Rows]:
     conversation = named_by(store, name)
     head = conversation.head.version
-    if asked.before is not None:
-        last = min(asked.before - 1, head)
+    if query.before is not None:
+        last = min(query.before - 1, head)
         return conversation, rows_between(store, conversation, max(0, last - STRETCH), last)
-    after = min(asked.after or 0, head)
+    after = min(query.after or 0, head)
     return conversation, rows_between(store, conversation, after, min(after + STRETCH, head))
 
 

@@ -57,8 +57,8 @@ async def event(call: Call[Empty, Empty]) -> Response:
 
 def _event(store: Store, name: str, version: int) -> ShownJson:
     conversation, backend = named_by(store, name), backend_of(store)
-    found = backend.read(conversation.conversation_id, after=version - 1, until=version)
-    documents = event_documents(backend, store.tenant, found)
+    recorded = backend.read(conversation.conversation_id, after=version - 1, until=version)
+    documents = event_documents(backend, store.tenant, recorded)
     if not documents:
         raise Problem(NOT_FOUND, "the conversation has no such version yet")
     (document,) = documents

@@ -65,22 +65,22 @@ class Changes:
 
 async def live(call: Call[LiveQuery, Empty]) -> Response:
     """Return a stream that says at which version a conversation is, each time that it goes on."""
-    which = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
-    return followed(call, _versions(call, which.conversation_id))
+    conversation = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
+    return followed(call, _versions(call, conversation.conversation_id))
 
 
 async def changes(call: Call[ChangesQuery, Empty]) -> Response:
     """Return the fragment of what came since a version, as a page shows it that ends there."""
     store = store_of(call.store)
-    found = await call.steps.run(partial(_changes, store, call.path["key"], call.query))
+    fragment = await call.steps.run(partial(_changes, store, call.path["key"], call.query))
     return await rendered(
         call,
         "_changes.html",
-        changes=found,
-        name=str(found.conversation),
-        key=found.conversation.key,
-        head=found.conversation.head,
-        **approval_values(call.access, found.approvals, approvals_path(found.conversation)),
+        changes=fragment,
+        name=str(fragment.conversation),
+        key=fragment.conversation.key,
+        head=fragment.conversation.head,
+        **approval_values(call.access, fragment.approvals, approvals_path(fragment.conversation)),
     )
 
 
@@ -136,21 +136,21 @@ async def _place(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Place:
 
 
 def _changes(store: Store, name: str, known: ChangesQuery) -> Changes:
-    which = named_by(store, name)
-    last = which.head.version
+    conversation = named_by(store, name)
+    last = conversation.head.version
     after = min(known.after, last)
     first = min(known.first, after + 1)
     before = max(first - 1, after - STRETCH)
-    then = replace(which, head=replace(which.head, version=after))
+    then = replace(conversation, head=replace(conversation.head, version=after))
     shown_before = rows_between(store, then, before, after).events
-    now = rows_between(store, which, before, min(after + STRETCH, last))
+    now = rows_between(store, conversation, before, min(after + STRETCH, last))
     return Changes(
-        conversation=which,
+        conversation=conversation,
         new=tuple(event for event in now.events if event.version > after),
         changed=changed_events(shown_before, now.events),
         times=now.times,
         last=now.last,
-        approvals=shown_approvals(store, which),
+        approvals=shown_approvals(store, conversation),
     )
 
 

@@ -53,14 +53,14 @@ class ShownTimes:
 
 async def times(call: Call[TimesQuery, Empty]) -> Response:
     """Return the page of what the responses and the calls of a conversation took."""
-    named, found, prices = await call.steps.run_long(
+    conversation, conversation_times, prices = await call.steps.run_long(
         partial(_times, store_of(call.store), call.path["key"])
     )
-    page = shown_times(found, call.query.by, call.query.at or 1)
+    page = shown_times(conversation_times, call.query.by, call.query.at or 1)
     return await rendered(
         *(call, "times.html"),
-        name=str(named),
-        key=named.key,
+        name=str(conversation),
+        key=conversation.key,
         page=page,
         prices=prices,
         at=call.query.at,
@@ -70,33 +70,33 @@ async def times(call: Call[TimesQuery, Empty]) -> Response:
 
 async def totals(call: Call[Empty, Empty]) -> Response:
     """Return the fragment of a conversation's totals."""
-    named, found, prices = await call.steps.run_long(
+    conversation, conversation_times, prices = await call.steps.run_long(
         partial(_times, store_of(call.store), call.path["key"])
     )
     return await rendered(
         *(call, "_totals.html"),
-        name=str(named),
-        totals=totals_of(found),
+        name=str(conversation),
+        totals=totals_of(conversation_times),
         prices=prices,
     )
 
 
-def shown_times(found: Times, by: By, at: int) -> ShownTimes:
+def shown_times(times: Times, by: By, at: int) -> ShownTimes:
     """Return what the page shows of times: tables by a column, and the bars from a version on."""
     return ShownTimes(
-        totals=totals_of(found),
-        extremes=extremes_of(found),
-        is_later=found.is_later,
-        waterfall=waterfall_of(found, at),
-        calls=ranked_calls(found.calls, by),
-        responses=ranked_responses(found.responses, by),
+        totals=totals_of(times),
+        extremes=extremes_of(times),
+        is_later=times.is_later,
+        waterfall=waterfall_of(times, at),
+        calls=ranked_calls(times.calls, by),
+        responses=ranked_responses(times.responses, by),
     )
 
 
 def _times(store: Store, name: str) -> tuple[NamedConversation, Times, PagePrices]:
-    named, prices = named_by(store, name), page_prices()
-    recorded = backend_of(store).read(named.conversation_id, until=named.head.version)
-    return named, times_of(recorded, prices.prices), prices
+    conversation, prices = named_by(store, name), page_prices()
+    recorded = backend_of(store).read(conversation.conversation_id, until=conversation.head.version)
+    return conversation, times_of(recorded, prices.prices), prices
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (

@@ -161,9 +161,9 @@ def times_of(recorded: Iterable[RecordedEvent], prices: Prices) -> Times:
 
 def times_by_version(times: Times) -> Mapping[int, CallTime | ResponseTime]:
     """Return the calls and the responses by their versions, but not the several of one event."""
-    found: list[CallTime | ResponseTime] = [*times.calls, *times.responses]
-    several = Counter(each.version for each in found)
-    return {each.version: each for each in found if several[each.version] == 1}
+    entries: list[CallTime | ResponseTime] = [*times.calls, *times.responses]
+    several = Counter(each.version for each in entries)
+    return {each.version: each for each in entries if several[each.version] == 1}
 
 
 class _CallEvent(NamedTuple):
@@ -288,7 +288,7 @@ def _usage(members: JsonObject, model: str | None) -> ModelUsage | None:
     if counts == (None, None):
         return None
     api: str = members["api"]
-    told = usage_members(api, members.get("envelope", {}))
+    usage = usage_members(api, members.get("envelope", {}))
     return ModelUsage(
         day=None,
         api=api,
@@ -296,9 +296,9 @@ def _usage(members: JsonObject, model: str | None) -> ModelUsage | None:
         responses=1,
         input_tokens=count_of(counts[0]),
         output_tokens=count_of(counts[1]),
-        cached_tokens=told.cached,
-        cache_write_tokens=told.cache_writes,
-        reasoning_tokens=told.reasoning,
+        cached_tokens=usage.cached,
+        cache_write_tokens=usage.cache_writes,
+        reasoning_tokens=usage.reasoning,
     )
 
 

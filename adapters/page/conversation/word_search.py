@@ -54,17 +54,17 @@ class ShownHit:
 
 async def search(call: Call[WordQuery, Empty]) -> Response:
     """Return the page with the events of a conversation that say some words."""
-    which = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
+    conversation = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
     text = call.query.text.strip()
-    named = {"name": str(which), "key": which.key, "text": text}
+    values = {"name": str(conversation), "key": conversation.key, "text": text}
     if not text:
-        return await rendered(call, "search.html", page=None, hits=(), next=None, **named)
+        return await rendered(call, "search.html", page=None, hits=(), next=None, **values)
     page = await call.store.views.search(
-        text, conversation=which.conversation_id, limit=_HITS, after=call.query.after
+        text, conversation=conversation.conversation_id, limit=_HITS, after=call.query.after
     )
     following = page.after and urlencode({"text": text, "after": page.after})
     hits = shown_hits(text, page.entries)
-    return await rendered(call, "search.html", page=page, hits=hits, next=following, **named)
+    return await rendered(call, "search.html", page=page, hits=hits, next=following, **values)
 
 
 def shown_hits(text: str, hits: Iterable[Hit]) -> tuple[ShownHit, ...]:

@@ -94,7 +94,7 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
         listed = await call.steps.run_long(partial(_audit, store_of(call.store), query))
     except ConversationNotFound:
         listed, is_known = ShownAudit(Page((), None, 0, 0, 0), ()), False
-    asked = query.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
+    filters = query.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
     after = listed.page.after
     entries = listed.page.entries
     shows = Shows(len(entries), tuple(dict.fromkeys(each.conversation_id for each in entries)))
@@ -108,8 +108,8 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
         types=TYPES,
         is_known=is_known,
         people=sorted({deed.cells.actor for deed in listed.deeds if deed.cells.actor}),
-        is_filtered=bool(asked.keys() - {"limit"}),
-        next=None if after is None else urlencode({**asked, "after": after}),
+        is_filtered=bool(filters.keys() - {"limit"}),
+        next=None if after is None else urlencode({**filters, "after": after}),
     )
 
 

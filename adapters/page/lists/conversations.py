@@ -40,11 +40,11 @@ async def conversations(call: Call[ListQuery, Empty]) -> Response:
     query, views = call.query, call.store.views
     if query.text is not None:
         try:
-            found = await views.search(query.text, limit=query.limit, after=query.after)
+            hits_page = await views.search(query.text, limit=query.limit, after=query.after)
         except InvalidInput as error:
             return await _listed(call, page=_NOTHING, hits=(), problem=str(error))
-        look = partial(hits_within, store_of(call.store), found.entries, query)
-        return await _listed(call, page=found, hits=await call.steps.run_long(look))
+        look = partial(hits_within, store_of(call.store), hits_page.entries, query)
+        return await _listed(call, page=hits_page, hits=await call.steps.run_long(look))
     members = {name: getattr(query, name) for name in OverviewQuery.model_fields}
     page = await views.conversations(**members)
     marks = await call.steps.run_long(partial(open_marks, store_of(call.store), page.entries))
@@ -54,7 +54,7 @@ async def conversations(call: Call[ListQuery, Empty]) -> Response:
 
 async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
     filters = call.query.model_dump(mode="json", exclude_none=True, exclude={"after"})
-    asked = call.query.model_dump(mode="json", exclude_defaults=True, exclude={"after", "limit"})
+    choices = call.query.model_dump(mode="json", exclude_defaults=True, exclude={"after", "limit"})
     after = values["page"].after
     following = None if after is None else urlencode({**_spelled(filters), "after": after})
     entries = values["page"].entries if values["hits"] is None else values["hits"]
@@ -63,7 +63,7 @@ async def _listed(call: Call[ListQuery, Empty], **values: Any) -> Response:
         "conversations.html",
         Shows(len(entries), tuple(entry.conversation_id for entry in entries)),
         filters=call.query,
-        is_filtered=bool(asked),
+        is_filtered=bool(choices),
         next=following,
         **{"problem": None, "models": (), **values},
     )

@@ -14,18 +14,18 @@ _FILTERS: Final = OverviewQuery.model_fields.keys() - PageQuery.model_fields.key
 
 def conversation_filters(query: OverviewQuery) -> Mapping[str, Any]:
     """Return the filters of a query that are about conversations, those alone that are asked."""
-    asked = {name: getattr(query, name) for name in _FILTERS}
-    return {name: value for name, value in asked.items() if value is not None}
+    filters = {name: getattr(query, name) for name in _FILTERS}
+    return {name: value for name, value in filters.items() if value is not None}
 
 
 def hits_within(store: Store, hits: Iterable[Hit], query: OverviewQuery) -> tuple[Hit, ...]:
     """Return the hits in conversations that a query lets in: a look at each conversation of them."""
-    found, filters = tuple(hits), conversation_filters(query)
+    matches, filters = tuple(hits), conversation_filters(query)
     if query.key is not None:
-        found = tuple(hit for hit in found if hit.key == query.key)
+        matches = tuple(hit for hit in matches if hit.key == query.key)
     if not filters:
-        return found
+        return matches
     look = store.views.conversations
-    keys = {hit.key for hit in found if hit.key is not None}
+    keys = {hit.key for hit in matches if hit.key is not None}
     fitting = {key for key in keys if len(look(**filters, key=key, limit=1))}
-    return tuple(hit for hit in found if hit.key in fitting)
+    return tuple(hit for hit in matches if hit.key in fitting)

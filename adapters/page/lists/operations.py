@@ -93,7 +93,7 @@ def retried(store: Store, view: str, conversation: UUID | None) -> int:
     """Have what is parked of a tenant in a view tried again; return how many conversations that is."""
     keeper = store.views.keeper
     everywhere = {(event.tenant, event.conversation_id) for event in keeper.parked(view)}
-    own = {which for tenant, which in everywhere if tenant == store.tenant}
+    own = {conversation_id for tenant, conversation_id in everywhere if tenant == store.tenant}
     if conversation is None and len(own) == len(everywhere):
         return keeper.retry(view)
     wanted = own if conversation is None else own & {conversation}

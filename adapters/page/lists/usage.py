@@ -99,15 +99,15 @@ async def usage(call: Call[UsageListQuery, Empty]) -> Response:
     """Return the page of what models used."""
     query = call.query
     page = await call.steps.run_long(partial(_usage, store_of(call.store), query))
-    asked = query.model_dump(mode="json", exclude_defaults=True)
-    older = None if page.older is None else urlencode({**asked, "until": page.older.isoformat()})
+    filters = query.model_dump(mode="json", exclude_defaults=True)
+    older = None if page.older is None else urlencode({**filters, "until": page.older.isoformat()})
     return await rendered(
         call,
         "usage.html",
         page=page,
         filters=query,
         height=HEIGHT,
-        is_filtered=bool(asked.keys() - {"bars"}),
+        is_filtered=bool(filters.keys() - {"bars"}),
         older=older,
     )
 

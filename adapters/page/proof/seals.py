@@ -143,7 +143,7 @@ def _at_place(seals: ShardSeals, positions: EventPositions, wanted: Wanted) -> S
         sizes = seals.sizes()
         until = _until(seals, sizes, wanted)
         first = max(0, until - LISTED)
-        found = [seals.at(size) for size in reversed(sizes[first:until])]
+        checkpoints = [seals.at(size) for size in reversed(sizes[first:until])]
         covering = sizes[bisect_left(sizes, positions.last()) :][:1]
         whole = next((seals.at(size) for size in covering), None)
     except (CorruptRecord, StorageUnavailable) as error:
@@ -152,7 +152,7 @@ def _at_place(seals: ShardSeals, positions: EventPositions, wanted: Wanted) -> S
         place,
         last=None if last is None else _listed(last, positions),
         whole=None if whole is None else _listed(whole, positions),
-        checkpoints=tuple(_listed(each, positions) for each in found if each is not None),
+        checkpoints=tuple(_listed(each, positions) for each in checkpoints if each is not None),
         older=sizes[first] if first else None,
     )
 

@@ -84,14 +84,14 @@ def shown_verification(
     verified: Verified, at: int, comparison: SealComparison | None = None
 ) -> ShownVerification:
     """Return what the page shows of a verification, and of the comparison with a checkpoint."""
-    found = dict.fromkeys((*verified.faults, *_besides(verified.faults, comparison)))
+    faults = dict.fromkeys((*verified.faults, *_besides(verified.faults, comparison)))
     return ShownVerification(
         at=at,
         summary=verified_summary(verified),
         verified=verified,
         comparison=comparison,
-        faults=tuple(map(_shown_fault, found))[:_MOST_FAULTS],
-        more_faults=max(0, len(found) - _MOST_FAULTS),
+        faults=tuple(map(_shown_fault, faults))[:_MOST_FAULTS],
+        more_faults=max(0, len(faults) - _MOST_FAULTS),
         seals=tuple(map(sealed_line, verified.seals)),
     )
 

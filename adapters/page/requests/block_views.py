@@ -98,9 +98,9 @@ def block_stretch(
     pieces = list(message_pieces(sent))
     last = len(pieces) if upto is None else min(upto, len(pieces))
     first = max(0, last - BLOCKS)
-    found = origins(pieces, content.history, first, last)
+    piece_origins = origins(pieces, content.history, first, last)
     return BlockStretch(
-        messages=tuple(_messages(found, content.conversation, notes, redactions)),
+        messages=tuple(_messages(piece_origins, content.conversation, notes, redactions)),
         first=first + 1,
         last=last,
         count=len(pieces),
@@ -109,12 +109,12 @@ def block_stretch(
 
 
 def _messages(
-    found: Iterable[Origin],
+    piece_origins: Iterable[Origin],
     conversation: UUID,
     notes: Mapping[Place, tuple[Note, ...]],
     redactions: Mapping[Place, int],
 ) -> Iterator[MessageView]:
-    for _, group in groupby(found, lambda origin: origin.piece.message):
+    for _, group in groupby(piece_origins, lambda origin: origin.piece.message):
         of_message = list(group)
         shown = (_piece(origin, conversation, notes, redactions) for origin in of_message)
         yield MessageView(of_message[0].piece.role, tuple(shown))

@@ -102,11 +102,11 @@ def _holder(held: HeldDocument, sources: DocumentSources) -> Place:
     """Return where the event is that a request has a document from, such as the result it was found in."""
     place = (held.conversation_id, held.version)
     event = sources.recorded.get(place)
-    found = None if event is None else event.event()
-    if not isinstance(found, DocumentExtracted):
+    extracted = None if event is None else event.event()
+    if not isinstance(extracted, DocumentExtracted):
         return place
-    if found.version is not None:
-        return held.conversation_id, found.version
+    if extracted.version is not None:
+        return held.conversation_id, extracted.version
     versions = sources.results.get((held.conversation_id, held.call_id or ""), ())
     before = (version for version in versions if version < held.version)
     return held.conversation_id, max(before, default=held.version)

@@ -194,11 +194,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _notes(content: RequestContent, places: Iterable[Place], *, is_end: bool) -> Iterator[NoteView]:
     by_place = content.notes(places)
-    found = {note: place for place, notes in by_place.items() for note in notes}
+    place_of = {note: place for place, notes in by_place.items() for note in notes}
     for note in content.report:
         if is_end and note.rule == _WINDOW:
             continue
-        place = found.get(note)
+        place = place_of.get(note)
         origin = None if place is None else origin_view(place, content.conversation)
         yield NoteView(note.deed, note.why, note.rule, note.version, origin)
 

@@ -93,9 +93,9 @@ class DiffQuery(PageWindow):
 async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
     """Return the page of a request, with a slider over the versions of its conversation."""
     _, head = await begun(call)
-    asked = call.query
-    at = min(asked.at or head.version, head.version)
-    choice = Choice(at, asked.api, asked.window(), asked.upto, asked.whole)
+    query = call.query
+    at = min(query.at or head.version, head.version)
+    choice = Choice(at, query.api, query.window(), query.upto, query.whole)
     page = await call.steps.run_long(partial(_page, _plain(call), choice))
     sent = await call.steps.run_long(partial(requests_sent, _plain(call)))
     return await rendered(
@@ -104,7 +104,7 @@ async def requests(call: Call[RequestPageQuery, Empty]) -> Response:
         **_values(call, page),
         sent=sent,
         version=head.version,
-        asked_at=asked.at or at,
+        asked_at=query.at or at,
     )
 
 
@@ -121,12 +121,12 @@ async def blocks(call: Call[RequestQuery, Empty]) -> Response:
 async def diff(call: Call[DiffQuery, Empty]) -> Response:
     """Return the page of what changed from one request to another."""
     await begun(call)
-    asked, api = call.query, call.path["api"]
-    before = Wish(asked.a_api or api, asked.a, asked.window())
-    after = Wish(api, asked.b, asked.window())
-    read = partial(read_comparison, _plain(call), before, after, is_as_sent=not asked.a_api)
+    query, api = call.query, call.path["api"]
+    before = Wish(query.a_api or api, query.a, query.window())
+    after = Wish(api, query.b, query.window())
+    read = partial(read_comparison, _plain(call), before, after, is_as_sent=not query.a_api)
     view = await call.steps.run_long(read)
-    chosen = {} if api == AS_SENT else {"api": api, **asked.named()}
+    chosen = {} if api == AS_SENT else {"api": api, **query.named()}
     key = call.path["key"]
     return await rendered(call, "diff.html", key=key, view=view, chosen=_joined(chosen))
 
@@ -156,19 +156,19 @@ def _plain(call: Call[Any, Any]) -> Conversation:
 
 def _choice(call: Call[RequestQuery, Any], at: int) -> Choice:
     """Return what is chosen by the address of a fragment: no API and no window where that is `sent`."""
-    asked, api = call.query, call.path["api"]
+    query, api = call.query, call.path["api"]
     if api == AS_SENT:
-        return Choice(at, upto=asked.upto, is_whole=asked.whole)
-    return Choice(at, api, asked.window(), asked.upto, asked.whole)
+        return Choice(at, upto=query.upto, is_whole=query.whole)
+    return Choice(at, api, query.window(), query.upto, query.whole)
 
 
 def _values(call: Call[Any, Any], page: Shown) -> dict[str, Any]:
-    asked, wish = call.query, page.plan.wish
+    query, wish = call.query, page.plan.wish
     window = _fields(wish.window)
     # What a person chose stays as the slider moves; without a choice, each request is as it was sent.
     kept = window.named() if page.plan.is_chosen else {}
     chosen = {"api": wish.api, **kept} if page.plan.is_chosen else {}
-    whole = {"whole": "true"} if asked.whole else {}
+    whole = {"whole": "true"} if query.whole else {}
     return {
         "key": call.path["key"],
         "page": page,
@@ -179,7 +179,7 @@ def _values(call: Call[Any, Any], page: Shown) -> dict[str, Any]:
         "kept": _joined({**kept, **whole}),
         "kept_window": _joined(kept),
         "most_missing": MOST_MISSING,
-        "is_whole": asked.whole,
+        "is_whole": query.whole,
         "window": window,
         "windows": _choices(WINDOWS, window.exchanges),
         "message_windows": _choices(MESSAGE_WINDOWS, window.messages),

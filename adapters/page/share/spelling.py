@@ -156,7 +156,7 @@ def _spelled(text: str) -> Iterator[tuple[str, Span]]:
 
 def _said(match: re.Match[str]) -> str:
     """Return the characters that an escape stands for."""
-    found = match[0]
+    escape = match[0]
     match match.lastgroup:
         case "space" | "plus":
             return " "
@@ -167,14 +167,14 @@ def _said(match: re.Match[str]) -> str:
         case "slash":
             return "\\"
         case "pair":
-            halves = "".join(chr(int(code, 16)) for code in _CODES.findall(found))
+            halves = "".join(chr(int(code, 16)) for code in _CODES.findall(escape))
             return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case "percent":
-            return _of_bytes(_PERCENT.findall(found))
+            return _of_bytes(_PERCENT.findall(escape))
         case "bytes":
-            return _of_bytes(_BYTE.findall(found))
+            return _of_bytes(_BYTE.findall(escape))
         case "printable":
-            return _of_bytes(_BYTE.findall(found), otherwise=found)
+            return _of_bytes(_BYTE.findall(escape), otherwise=escape)
         case "entity":
             return _readable(unescape(f"&{match['entity']};"))
         case _:

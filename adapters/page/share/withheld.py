@@ -20,12 +20,12 @@ def withheld(
     events: Iterable[ShownEvent], natures: Mapping[int, Nature], redactions: Redactions
 ) -> dict[int, str]:
     """Return in words why a copy leaves events out, by their versions; what was erased is in no event."""
-    found = dict[int, str]()
+    reason_texts = dict[int, str]()
     for event in events:
         reasons = _reasons(event, natures.get(event.version, Nature()), redactions)
         for reason in reasons:
-            found.setdefault(event.version, REASONS[reason])
-    return found
+            reason_texts.setdefault(event.version, REASONS[reason])
+    return reason_texts
 
 
 def withheld_bodies(types: Mapping[int, str], rows: Container[int]) -> dict[int, str]:
