@@ -97,7 +97,7 @@ async def _versions(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Asyn
             frames = channel.since(place.positions) if place.positions else None
             if frames is None:
                 try:
-                    place = await _place(call, conversation_id)
+                    place = await _end_of_log(call, conversation_id)
                 except StorageError:
                     return
             else:
@@ -127,7 +127,7 @@ class _RightToRead:
         return await self._call.is_allowed("read")
 
 
-async def _place(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Place:
+async def _end_of_log(call: Call[LiveQuery, Empty], conversation_id: UUID) -> Place:
     """Return where the log ends, and the version that the conversation has at least by then."""
     # In this order: what comes in between is behind the place, too, and known by its version.
     ends = await call.tails.hub.ends()

@@ -54,9 +54,9 @@ class ProofQuery(Model):
 
 @dataclass(frozen=True, slots=True)
 class ChosenSeal:
-    """A checkpoint that somebody chose: which of the places, and its size."""
+    """A checkpoint that somebody chose: the number of its place among those of the settings, and its size."""
 
-    place: int
+    place_number: int
     size: int
 
 
@@ -105,10 +105,10 @@ def seal_in(fields: Mapping[str, str]) -> ChosenSeal | None:
     text = fields.get("seal", "")
     if not text:
         return None
-    place, _, size = text.partition(":")
-    if not (is_count(place) and is_count(size)):
+    number, _, size = text.partition(":")
+    if not (is_count(number) and is_count(size)):
         raise Problem(INVALID, "choose one of the seals that are listed")
-    return ChosenSeal(int(place), int(size))
+    return ChosenSeal(int(number), int(size))
 
 
 def _values(
@@ -149,7 +149,9 @@ def _verification(store: Store, name: str, seal: ChosenSeal | None) -> ShownVeri
     comparison = None
     if seal is not None:
         _, kept = shard_seals(store, settings().seals, shard_of(store, conversation))
-        if seal.place >= len(kept):
+        if seal.place_number >= len(kept):
             raise Problem(INVALID, "choose one of the seals that are listed")
-        comparison = compared(backend, conversation.conversation_id, kept[seal.place], seal.size)
+        comparison = compared(
+            backend, conversation.conversation_id, kept[seal.place_number], seal.size
+        )
     return shown_verification(verified, backend.clock(), comparison)
