@@ -83,9 +83,9 @@ class Scope:
         """Return what was redacted of a conversation and of its ancestors, up to now."""
         segments = main_branch(stream_of(conversation), None)
         of = {part.conversation_id for part in segments}
-        return frozenset[Place]().union(*map(self.redacted_in, of))
+        return frozenset[Place]().union(*map(self._redacted_in, of))
 
-    def redacted_in(self, conversation_id: UUID) -> frozenset[Place]:
+    def _redacted_in(self, conversation_id: UUID) -> frozenset[Place]:
         """Return what a conversation itself redacted, up to now."""
         backend = backend_of(self.store)
         whole = LineSegment(conversation_id, backend.head(conversation_id).version)

@@ -45,7 +45,7 @@ from onrecord.adapters.mcp_server.passages import (
 )
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.turn_blocks import shown_blocks, turn_block
-from onrecord.adapters.mcp_server.view_pages import Redacted, shown_page
+from onrecord.adapters.mcp_server.view_pages import shown_page
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.streams.lineage import keys_of
@@ -64,10 +64,6 @@ _ENVELOPE: Final = 512
 """How many bytes an answer takes beside its blocks, about."""
 
 _MOST: Final = 50
-
-_RESULTS: Final = frozenset(
-    ("tool_result.recorded", "tool_result.rejected", "server_tool_result.recorded")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,7 @@ def search_history(scope: Scope, asked: SearchArguments) -> ToolAnswer:
             after=after,
         )
 
-    shown = shown_page(scope, asked, ask, _is_hit_shown, _hit)
+    shown = shown_page(scope, asked, ask, _hit)
     answer = Hits(hits=shown.entries, **shown.state)
     return ToolAnswer(answer, len(shown.entries), conversations=shown.conversations)
 
@@ -179,7 +175,7 @@ def tool_calls(scope: Scope, asked: CallsArguments) -> ToolAnswer:
             after=after,
         )
 
-    shown = shown_page(scope, asked, ask, _is_call_shown, _call)
+    shown = shown_page(scope, asked, ask, _call)
     answer = Calls(calls=shown.entries, **shown.state)
     return ToolAnswer(answer, len(shown.entries), conversations=shown.conversations)
 
@@ -265,21 +261,7 @@ def _rendered(conversation: Conversation, api: str, at: int) -> tuple[Request, l
         return conversation.request(api, at=at, secrets=members), list(members)
 
 
-def _is_hit_shown(hit: FoundHit, redacted: Redacted) -> bool:
-    # What a result says may name a document that was redacted.
-    withholds = hit.type in _RESULTS and _has_redacted(hit.conversation_id, redacted)
-    return not withholds and (hit.conversation_id, hit.version) not in redacted
-
-
-def _is_call_shown(call: ToolCallEntry, redacted: Redacted) -> bool:
-    return (call.conversation_id, call.version) not in redacted
-
-
-def _has_redacted(conversation_id: UUID, redacted: Redacted) -> bool:
-    return any(conversation_id == of for of, _ in redacted)
-
-
-def _hit(hit: FoundHit, _redacted: Redacted, room: int) -> Hit:
+def _hit(hit: FoundHit, room: int) -> Hit:
     return Hit(
         key=shown_key(hit.key),
         version=hit.version,
@@ -292,10 +274,9 @@ def _hit(hit: FoundHit, _redacted: Redacted, room: int) -> Hit:
     )
 
 
-def _call(call: ToolCallEntry, redacted: Redacted, room: int) -> Call:
-    withholds = _has_redacted(call.conversation_id, redacted)
+def _call(call: ToolCallEntry, room: int) -> Call:
     arguments = None if call.arguments is None else (call.arguments, call.arguments_cut)
-    result = None if call.result is None or withholds else (call.result, call.result_cut)
+    result = None if call.result is None else (call.result, call.result_cut)
     return Call(
         key=shown_key(call.key),
         version=call.version,

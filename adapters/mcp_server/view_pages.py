@@ -13,7 +13,6 @@ from onrecord.adapters.mcp_server.passages import ModelT, fitting, shaped
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.history.responses import Place
 
 _TEXTS: Final = 4_000
 """How many bytes the texts of a page take, in all."""
@@ -32,9 +31,6 @@ EntryT = TypeVar("EntryT", bound=_OfConversation)
 Ask: TypeAlias = Callable[[UUID | None, str | None, int], Page[EntryT]]
 """Asks a view for a page: of a conversation, behind a cursor, of so many entries at most."""
 
-Redacted: TypeAlias = frozenset[Place]
-"""What was redacted, and a page may still have, for its view is behind the log."""
-
 
 @dataclass(frozen=True, slots=True)
 class ShownPage(Generic[ModelT]):
@@ -49,34 +45,22 @@ def shown_page(
     scope: Scope,
     asked: SearchArguments | CallsArguments,
     ask: Ask[EntryT],
-    is_shown: Callable[[EntryT, Redacted], bool],
-    entry: Callable[[EntryT, Redacted, int], ModelT],
+    entry: Callable[[EntryT, int], ModelT],
 ) -> ShownPage[ModelT]:
-    """Return the page that is asked for: what is shown of it, and only as much as fits an answer.
+    """Return the page that is asked for, only as much of it as fits an answer.
 
     `entry` makes what is shown of one, with so many bytes of text.
     """
     conversations, limit, room = scope.searched(asked.key), asked.limit, None
     while True:
         page, following = _page(conversations, asked.cursor, partial(_limited, ask, limit))
-        redacted = _redacted(scope, page)
-        shown = [each for each in page if is_shown(each, redacted)]
-        room = room or _TEXTS // max(1, len(shown))
-        made = (shaped(partial(entry, each, redacted), room, _ENTRIES) for each in shown)
+        room = room or _TEXTS // max(1, len(page))
+        made = (shaped(partial(entry, each), room, _ENTRIES) for each in page)
         entries = list(fitting(made, _ENTRIES))
-        if len(entries) == len(shown):
+        if len(entries) == len(page):
             break
         limit = len(entries)  # What does not fit begins the next page.
-    return ShownPage(
-        entries, tuple(each.conversation_id for each in shown), _state(page, following)
-    )
-
-
-def _redacted(scope: Scope, page: Page[EntryT]) -> Redacted:
-    if not page.behind:
-        return frozenset()
-    of = {each.conversation_id for each in page}
-    return frozenset[Place]().union(*map(scope.redacted_in, of))
+    return ShownPage(entries, tuple(each.conversation_id for each in page), _state(page, following))
 
 
 def _limited(

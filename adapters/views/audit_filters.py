@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
+from onrecord.adapters.views.late_redactions import without_redacted
 from onrecord.adapters.views.pages import MOST_ENTRIES, one_of
 from onrecord.adapters.views.ports import PageQuery, PageRows
 from onrecord.domain.errors import InvalidInput
@@ -121,7 +122,8 @@ def _hits(ask: Ask, query: PageQuery) -> Iterator[PageRows]:
 
 def _of_hits(ask: Ask, query: PageQuery, hits: PageRows, limit: int) -> PageRows:
     places = [
-        {"conversation_id": row["conversation_id"], "version": row["version"]} for row in hits.rows
+        {"conversation_id": row["conversation_id"], "version": row["version"]}
+        for row in without_redacted(SEARCH, {}, hits, MOST_ENTRIES)
     ]
     filters = {**query.filters, "events": places}
     return ask(replace(query, filters=filters, after={}, limit=limit))

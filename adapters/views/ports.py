@@ -29,6 +29,7 @@ class PageRows:
 
     `position` is how far it has come, `behind` how many events are left, `parked` how many
     conversations wait behind an event that could not be folded; `stopped` says why it stands still.
+    `redacted` are the versions that the log says are redacted, and that the rows still quote, by conversation.
     """
 
     rows: tuple[Row, ...]
@@ -36,6 +37,7 @@ class PageRows:
     behind: int
     parked: int
     stopped: str | None = None
+    redacted: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
 
 
 def standstill(view: str, stopped: str | None, *, paused: bool) -> str | None:

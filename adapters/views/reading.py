@@ -14,6 +14,7 @@ from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.adapters.streams.event_reading import uncounted
 from onrecord.adapters.views.audit_filters import content_filters, types_given, with_text
 from onrecord.adapters.views.following import Following
+from onrecord.adapters.views.late_redactions import without_redacted
 from onrecord.adapters.views.own_projections import OwnProjections
 from onrecord.adapters.views.pages import (
     EntryT,
@@ -61,7 +62,6 @@ _CALLED: Final = ("arguments", "arguments_digest", "result")
 _CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position", "ordinal"), texts=_CALLED)
 _WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",), texts=("prompt", "answer"))
 _SEARCH: Final = Shape(SEARCH, hit_of, ("position",))
-
 
 _NOBODY: Final = UUID(int=0)
 """The id of no conversation."""
@@ -372,7 +372,7 @@ class Views:
         if len(page.rows) > size:
             key = {column: page.rows[size - 1][column] for column in shape.key}
             following = self._cursors.after(name, wanted, key)
-        rows = rows_with_keys(self._backend, page.rows[:size])
+        rows = rows_with_keys(self._backend, without_redacted(view, wanted, page, size))
         rows = rows_with_actors(self._backend, self._tenant, rows)
         encrypted = () if self._texts.allows(shape.view) else shape.texts
         return page_of(shape, page, rows, following, encrypted)

@@ -143,10 +143,12 @@ SEARCH: Final = Search()
 _REDACTED: Final = "content.redacted"
 _DOCUMENT: Final = "document.extracted"
 _CALLS: Final = frozenset({"tool_call.recorded", "server_tool_call.recorded"})
-_RESULTS: Final = frozenset(
+RESULTS: Final = frozenset(
     {"tool_result.recorded", "tool_result.rejected", "server_tool_result.recorded"}
 )
-_POINTING: Final = _CALLS | _RESULTS | {_REDACTED}
+"""The types of events that are results of tools."""
+
+_POINTING: Final = _CALLS | RESULTS | {_REDACTED}
 _EMPTY: Final[Row] = {"tool": None, "text": "", "words": ""}
 
 
@@ -163,7 +165,7 @@ class _Rows:
         """Add the row of an event that says anything, and of a call even if it has no words."""
         read = _READ[event.type](members)
         call_id = indexed(members["call_id"]) if "call_id" in members else None
-        answers = self._calls.get(call_id) if event.type in _RESULTS else None
+        answers = self._calls.get(call_id) if event.type in RESULTS else None
         words = words_of(read.text)
         if call_id is not None and event.type in _CALLS:
             self._calls[call_id] = event.version
@@ -206,7 +208,7 @@ class _Rows:
         results = (
             row
             for row in self._rows.values()
-            if row["type"] in _RESULTS
+            if row["type"] in RESULTS
             and row["call_id"] == document["call_id"]
             and row["version"] < document["version"]
         )

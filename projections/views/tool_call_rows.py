@@ -134,15 +134,19 @@ MOST_CHARACTERS: Final = 4096
 
 _HELD_APART: Final = "[held apart, SHA-256 {digest}]"
 _METADATA: Final = b'"metadata":'
-_RESULT_GONE: Final[Row] = {"result": None, "result_cut": False}
-_ALL_GONE: Final[Row] = {
-    **_RESULT_GONE,
+RESULT_GONE: Final[Row] = {"result": None, "result_cut": False}
+"""What a redaction of a result, or of a document of it, leaves of the result in a row."""
+
+ALL_GONE: Final[Row] = {
+    **RESULT_GONE,
     "name": None,
     "arguments": None,
     "arguments_cut": False,
     "arguments_digest": None,
     "is_redacted": True,
 }
+"""What a redaction of a call leaves of it in a row."""
+
 _UNKNOWN: Final[Row] = {
     "name": None,
     "response": None,
@@ -240,11 +244,11 @@ class LedgerRows:
         if not NAMES < version < event.version:
             return
         for row in self.calls.at(version):
-            self.calls.put({**row, **_ALL_GONE})
+            self.calls.put({**row, **ALL_GONE})
         for result in self.calls.last_results(version):
             # The events of a result's documents come right behind it, and its text names them.
             if version <= result["result_version"] + result["documents"]:
-                self.calls.put({**result, **_RESULT_GONE})
+                self.calls.put({**result, **RESULT_GONE})
 
     def item(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add the calls, and the results, that an item of a framework holds."""

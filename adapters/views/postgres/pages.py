@@ -15,6 +15,7 @@ from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched, sent
 from onrecord.adapters.storage.postgres.inventory import PostgresMoment
 from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.late_redactions import conversations_quoted, versions_redacted
 from onrecord.adapters.views.ports import PageQuery, PageRows, Reading, standstill
 from onrecord.adapters.views.postgres.tables import PostgresTransaction
 from onrecord.domain.errors import StorageUnavailable
@@ -182,7 +183,10 @@ class PostgresPages:
                 self._generations[name] = generation
                 place = (generation, query.tenant, *query.parameters())
                 rows = fetched(connection, query.name, place)
+            found = tuple(row for (row,) in rows)
+            late = conversations_quoted(query.view, found) if position < last or parked else []
+            place = (name, generation, late, Int8(position))
+            redactions = fetched(connection, "redactions_behind", place) if late else []
         why = standstill(name, stopped, paused=bool(paused))
-        return PageRows(
-            tuple(row for (row,) in rows), position, max(0, last - position), parked, why
-        )
+        redacted = versions_redacted(self._reading_of(list(map(RecordedEvent._make, redactions))))
+        return PageRows(found, position, max(0, last - position), parked, why, redacted)

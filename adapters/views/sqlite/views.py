@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -19,6 +19,11 @@ from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import residue_of
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.adapters.views.following import ReadingRunner
+from onrecord.adapters.views.late_redactions import (
+    conversations_quoted,
+    redactions_behind,
+    versions_redacted,
+)
 from onrecord.adapters.views.ports import (
     Naming,
     PageQuery,
@@ -46,7 +51,7 @@ from onrecord.adapters.views.sqlite.file import ViewsFile, erase
 from onrecord.adapters.views.sqlite.kept import SqliteKept
 from onrecord.adapters.views.sqlite.tables import SqliteTransaction, handed_over
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
-from onrecord.domain.log import Backend
+from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.views.planning import Room
 from onrecord.projections.views.registry import VIEWS, Textless
 from onrecord.projections.views.view import Row, View
@@ -127,11 +132,14 @@ class SqliteViews:
                 return PageRows((), 0, last, 0, why)
             tenant = str(query.tenant)
             texts = session.all(query.name, live.number, tenant, *query.parameters())
-            (parked,) = session.one("count_parked", name, live.number, tenant) or (0,)
+            parked = [
+                of for (of,) in session.all("conversations_parked", name, live.number, tenant)
+            ]
         rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
         behind = max(0, last - live.position)
         why = standstill(name, state.standstill(query.view), paused=state.paused)
-        return PageRows(rows, live.position, behind, parked, why)
+        late = self._late(query.view, rows, live.position, parked) if behind or parked else {}
+        return PageRows(rows, live.position, behind, len(parked), why, late)
 
     @contextmanager
     def reading(self, view: View) -> Generator[SqliteTransaction]:
@@ -296,6 +304,15 @@ class SqliteViews:
         with self._file.borrowed() as session:
             (done, _) = session.one("erasing") or (0, 0)
         return bool(self._log.erasures() == done)
+
+    def _late(
+        self, view: View, rows: Sequence[Row], position: int, parked: Collection[str]
+    ) -> Mapping[str, frozenset[int]]:
+        """Return what is redacted by now and rows still quote; the view has come to that position."""
+        late: list[RecordedEvent] = []
+        for of in conversations_quoted(view, rows):
+            late += redactions_behind(self._log, of, 0 if str(of) in parked else position)
+        return versions_redacted(self._reading_of(late))
 
     def _status(self, name: str) -> ViewStatus:
         last = self._log.cursors()[0].position

@@ -8,6 +8,21 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 -- $1 view.
 SELECT number FROM {log}.generation WHERE view = $1 AND status = 'live'
 
+-- name: redactions_behind
+-- $1 view, $2 generation, $3 conversations, $4 how far the view has come: what they redacted behind that, or,
+-- where one of them is parked, at all. OFFSET has each looked up by its index, whatever the statistics say.
+SELECT e.* FROM {log}.conversation_head AS h
+CROSS JOIN LATERAL (
+    SELECT o.shard, o.position, o.conversation_id, o.version, o.exchange, o.event_id, o.type,
+        o.schema_version, o.recorded_at, o.header, o.digest, o.leaf, o.salt, o.body
+    FROM {log}.event AS o
+    WHERE o.shard = h.shard AND o.conversation_id = h.conversation_id AND o.pointer = 'amended'
+        AND o.type = 'content.redacted' AND (o.position > $4 OR EXISTS (
+            SELECT FROM {log}.parked AS p WHERE p.view = $1 AND p.generation = $2
+                AND p.conversation_id = h.conversation_id))
+    OFFSET 0) AS e
+WHERE h.conversation_id = ANY ($3::uuid[]) AND h.amended > 0
+
 -- name: view_read
 -- $1 view, $2 tenant: which generation is read, and how it stands in the shard of the tenant.
 SELECT g.number, v.stopped, v.paused,

@@ -160,6 +160,10 @@ FROM parked AS p JOIN generation AS g ON g.view = p.view AND g.number = p.genera
 WHERE g.status <> 'retired' AND p.view = coalesce(?1, p.view)
 ORDER BY p.view, p.generation, p.position;
 
+-- name: conversations_parked
+-- ?1 view, ?2 generation, ?3 tenant.
+SELECT conversation_id FROM parked WHERE view = ?1 AND generation = ?2 AND tenant = ?3;
+
 -- name: count_parked
 -- ?1 view, ?2 generation, ?3 tenant, or null for all.
 SELECT count(*) FROM parked
