@@ -138,7 +138,8 @@ class SqliteViews:
         rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
         behind = max(0, last - live.position)
         why = standstill(name, state.standstill(query.view), paused=state.paused)
-        late = self._late(query.view, rows, live.position, parked) if behind or parked else {}
+        quoted = conversations_quoted(query.view, rows) if behind or parked else []
+        late = self._late(quoted, live.position, parked)
         return PageRows(rows, live.position, behind, len(parked), why, late)
 
     @contextmanager
@@ -306,11 +307,11 @@ class SqliteViews:
         return bool(self._log.erasures() == done)
 
     def _late(
-        self, view: View, rows: Sequence[Row], position: int, parked: Collection[str]
+        self, quoted: Sequence[UUID], position: int, parked: Collection[str]
     ) -> Mapping[str, frozenset[int]]:
-        """Return what is redacted by now and rows still quote; the view has come to that position."""
+        """Return what is redacted by now in conversations; the view has come to that position."""
         late: list[RecordedEvent] = []
-        for of in conversations_quoted(view, rows):
+        for of in quoted:
             late += redactions_behind(self._log, of, 0 if str(of) in parked else position)
         return versions_redacted(self._reading_of(late))
 
