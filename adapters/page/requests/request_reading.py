@@ -104,10 +104,7 @@ def _read(
     return Read(
         recorded=read_through(stream.backend, looked_through),
         documents=documents_held(stream.backend, held),
-        setters=Setters(
-            instructions=_declared(stream, main, "instructions", redacted),
-            tools=_declared(stream, main, "tools", redacted),
-        ),
+        setters=_setters(stream, main, redacted),
         not_looked_through=before,
         is_end=is_end,
         redactions=redacted_later(stream.backend, whole, redacted),
@@ -126,6 +123,21 @@ def redacted_later(
             if isinstance(event, ContentRedacted) and (owner, event.version) not in applied:
                 later.setdefault((owner, event.version), recorded.version)
     return later
+
+
+def declared_in(stream: Stream, version: int) -> Setters:
+    """Return where the instructions and tools were declared that were in force at a version."""
+    main = stream.lineage(version)
+    return _setters(stream, main, amendments(stream.backend, main).redacted)
+
+
+def _setters(
+    stream: Stream, segments: tuple[LineSegment, ...], redacted: frozenset[Place]
+) -> Setters:
+    return Setters(
+        instructions=_declared(stream, segments, "instructions", redacted),
+        tools=_declared(stream, segments, "tools", redacted),
+    )
 
 
 def _declared(

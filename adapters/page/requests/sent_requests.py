@@ -9,6 +9,7 @@ from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.rendering import proof_of
+from onrecord.adapters.page.requests.sent_redactions import SentRedactions, redactions_in
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.events import RequestSent
 from onrecord.domain.log import RecordedEvent
@@ -76,7 +77,7 @@ SHOWN: Final = 200_000
 class RecordedRequest:
     """A request as it was sent, secrets cut: its bytes as text, their digest, and what is proved.
 
-    `cut` counts the characters of the text that are not shown.
+    `cut` counts the characters of the text that are not shown. `redacted` is what was redacted of it.
     """
 
     version: int
@@ -89,6 +90,7 @@ class RecordedRequest:
     is_whole: bool
     is_proven: bool
     proofs: tuple[str, ...]
+    redacted: SentRedactions
 
 
 def recorded_request(conversation: Conversation, version: int) -> RecordedRequest:
@@ -107,6 +109,7 @@ def recorded_request(conversation: Conversation, version: int) -> RecordedReques
         is_whole=outcome.is_whole,
         is_proven=outcome.is_proven,
         proofs=tuple(_proofs(outcome)),
+        redacted=redactions_in(conversation, version, outcome),
     )
 
 

@@ -14,6 +14,7 @@ from onrecord.adapters.page.requests import request_reading
 from onrecord.adapters.page.requests.compared_requests import read_comparison
 from onrecord.adapters.page.requests.option_words import Difference, option_words
 from onrecord.adapters.page.requests.request_reading import Wish, read_request
+from onrecord.adapters.page.requests.sent_redactions import SentRedaction, SentRedactions
 from onrecord.adapters.page.requests.sent_requests import (
     recorded_request,
     request_at,
@@ -181,6 +182,72 @@ def test_each_option_of_a_recipe_is_told_in_words() -> None:
         "in a window of the last 5 messages (message-window)",
         "for the model claude-sonnet-5",
     )
+
+
+def test_what_was_redacted_of_a_recorded_request_is_named(chat: Conversation) -> None:
+    chat.redact(7, "redacted before it is sent, so it is not in it")
+    answer(chat, uuid4())
+    made = chat.request(ANTHROPIC, window=Window(exchanges=1, step=1))
+    at = send(chat, made)
+    by_itself = send(chat, made, body=b'{"model": "m", "messages": []}')
+    assert recorded_request(chat, at).redacted == SentRedactions(is_known=True)
+    chat.user("Where is it now?")
+    chat.redact(2, "it is outside of the window")
+    chat.redact(12, "a name stands in it")
+    by = chat.head().version
+    chat.redact(by - 2, "it came later than the request")
+    known = recorded_request(chat, at).redacted
+    assert known == SentRedactions((SentRedaction(12, by, is_own=True),), is_known=True)
+    possible = recorded_request(chat, by_itself).redacted
+    assert not possible.is_known
+    assert [each.version for each in possible.redactions] == [2, 7, 12]
+
+
+def test_instructions_and_documents_of_results_in_a_request_are_named_as_redacted(
+    tmp_path: Path,
+) -> None:
+    paper = tmp_path / "ann.pdf"
+    paper.write_bytes(b"%PDF-1.7 fish")
+    with onrecord.connect("memory://") as store:
+        chat = store.conversation("fish")
+        chat.instruct("Be kind to Ann.")
+        chat.user("Fetch it.")
+        chat.assistant("", calls=[onrecord.AssistantCall("fetch", {})])
+        (call,) = chat.open_calls()
+        chat.tool_result(call.id, ["It is here:", paper])
+        at = send(chat, chat.request(ANTHROPIC))
+        fork = chat.fork("fish/again")
+        of_fork = send(fork, fork.request(ANTHROPIC))
+        named = ("instructions.set", "document.extracted")
+        versions = [each.version for each in chat.events() if each.type in named]
+        for version in versions:
+            chat.redact(version)
+        redacted = recorded_request(chat, at).redacted.redactions
+        assert [(each.version, each.is_own) for each in redacted] == [
+            (version, True) for version in versions
+        ]
+        redacted = recorded_request(fork, of_fork).redacted.redactions
+        assert [(each.version, each.is_own) for each in redacted] == [
+            (version, False) for version in versions
+        ]
+
+
+def test_the_page_of_a_recorded_request_leads_to_the_redactions(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with onrecord.connect(url) as store:
+        chat = parcel_chat(store)
+        at = send(chat, chat.request(ANTHROPIC))
+        by_itself = send(chat, chat.request(ANTHROPIC), body=b'{"model": "m"}')
+        chat.redact(2, "a name stands in it")
+        by = chat.head().version
+    with served(url) as page:
+        known = page.ask("GET", f"/c/support%2F4711/sent/{at}").data.decode()
+        possible = page.ask("GET", f"/c/support%2F4711/sent/{by_itself}").data.decode()
+    assert "These bytes have what was redacted:" in known
+    assert "These bytes may have what was redacted" in possible
+    for text in (known, possible):
+        assert f'href="/c/support%2F4711?at={by}#v{by}"' in text
+        assert 'href="/c/support%2F4711?at=2#v2"' in text
 
 
 def test_the_page_says_whether_it_shows_what_was_sent(tmp_path: Path) -> None:
