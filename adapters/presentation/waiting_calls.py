@@ -28,11 +28,11 @@ class WaitingCall(NamedTuple):
 
 def waiting_calls(store: Store) -> Iterator[tuple[str, PendingApproval]]:
     """Yield the calls that wait in all conversations, each with the key of its conversation."""
-    for each in calls_in(store, awaiting(store)):
+    for each in calls_in(store, awaiting_conversations(store)):
         yield each.key, each.pending
 
 
-def awaiting(store: Store) -> Iterator[CatalogueEntry]:
+def awaiting_conversations(store: Store) -> Iterator[CatalogueEntry]:
     """Yield the conversations in which calls may wait, as far as their heads tell, the last moved first."""
     # Whether it is a fork costs a look at its beginning.
     entries = backend_of(store).conversations(store.tenant)

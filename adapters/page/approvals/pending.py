@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from onrecord.adapters.presentation.conversations import NamedConversation
-from onrecord.adapters.presentation.waiting_calls import DOUBT, awaiting, calls_in, may_await
+from onrecord.adapters.presentation.waiting_calls import (
+    DOUBT,
+    awaiting_conversations,
+    calls_in,
+    may_await,
+)
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.settings import local_actor
@@ -74,7 +79,7 @@ def waiting_approvals(store: Store) -> WaitingApprovals:
 
     First those are looked through that have open calls: of others only forks await any.
     """
-    entries = sorted(awaiting(store), key=lambda entry: not entry.head.open_calls)
+    entries = sorted(awaiting_conversations(store), key=lambda entry: not entry.head.open_calls)
     found = tuple(calls_in(store, entries[:MOST]))
     return WaitingApprovals(
         approvals=tuple(_shown(each.key, each.pending) for each in found),
