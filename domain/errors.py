@@ -302,11 +302,9 @@ class AnswerNotRecorded(OnrecordError):
 class ApprovalNotAsked(OnrecordError):
     """No person is asked about that call: it is not open, or its tool needs no approval."""
 
-    def __init__(self) -> None:
-        """Say where those stand that somebody is asked about."""
-        super().__init__(
-            "nobody is asked about a call of that id: chat.approvals() lists the calls"
-        )
+    def __init__(self, asked: str = "about a call of that id") -> None:
+        """Say what nobody is `asked`, and where those stand that somebody is asked about."""
+        super().__init__(f"nobody is asked {asked}: chat.approvals() lists the calls")
 
 
 class AlreadyDecided(OnrecordError):

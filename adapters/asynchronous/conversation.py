@@ -9,18 +9,17 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar, Unpack
 from uuid import UUID
 
+from onrecord.adapters.asynchronous.conversation_tools import AsyncConversationTools
 from onrecord.adapters.asynchronous.iteration import awaited_each
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.conversation_log import ConversationLog
-from onrecord.adapters.conversation.conversation_tools import ConversationTools
 from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.streams.scopes import within_scopes
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from onrecord.adapters.conversation.approvals import PendingApproval
-    from onrecord.adapters.conversation.conversation_tools import DeclaredTool
+    from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
     from onrecord.adapters.conversation.program_answers import AssistantCall
     from onrecord.adapters.inputs.document_inputs import GivenDocument, PromptPart
     from onrecord.adapters.recording.actor_names import AttributionNames
@@ -31,14 +30,11 @@ if TYPE_CHECKING:
     from onrecord.domain.head import Head
     from onrecord.domain.log import RecordedEvent
     from onrecord.domain.tool_context import ToolCallContext
-    from onrecord.domain.tools import ToolSource
     from onrecord.projections.apis.capabilities import CapabilityOverride
-    from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.history.causes import Explanation
     from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
-    from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.history.windows import MessageWindow, Window
     from onrecord.projections.matching.request_diff import RequestDiff
 
@@ -155,15 +151,29 @@ class AsyncConversation:
         return await self._run(self._conversation.tool_result, call_id, content, is_error=is_error)
 
     async def approve(
-        self, call_id: str, *, reason: str | None = None, actor: str | None = None
+        self,
+        call_id: str,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        question: ApprovalQuestion | None = None,
     ) -> None:
         """Let a call be made that waits for a person, as `Conversation.approve` does."""
-        await self._run_in_thread(self._conversation.approve, call_id, reason=reason, actor=actor)
+        await self._run_in_thread(
+            self._conversation.approve, call_id, reason=reason, actor=actor, question=question
+        )
 
-    async def deny(self, call_id: str, *, reason: str, actor: str | None = None) -> ResultDone:
+    async def deny(
+        self,
+        call_id: str,
+        *,
+        reason: str,
+        actor: str | None = None,
+        question: ApprovalQuestion | None = None,
+    ) -> ResultDone:
         """Let a call that waits for a person not be made, as `Conversation.deny` does."""
         return await self._run_in_thread(
-            self._conversation.deny, call_id, reason=reason, actor=actor
+            self._conversation.deny, call_id, reason=reason, actor=actor, question=question
         )
 
     async def cancel(self, call_id: str) -> ResultDone:
@@ -342,29 +352,6 @@ class AsyncConversation:
 def conversation_of(conversation: AsyncConversation) -> Conversation:
     """Return the conversation that one awaits: for what is built on both, not for its users."""
     return conversation._conversation  # pyright: ignore[reportPrivateUsage]  # its own module's
-
-
-class AsyncConversationTools:
-    """The tools of one conversation: `conversation.tools`, awaited."""
-
-    def __init__(self, tools: ConversationTools, steps: Steps) -> None:
-        """Await the verbs of a conversation's tools."""
-        self._tools = tools
-        self._steps = steps
-
-    async def declare(
-        self, tools: Iterable[DeclaredTool], sources: Iterable[ToolSource] = ()
-    ) -> Done:
-        """Put other tools in force, as `ConversationTools.declare` does."""
-        return await self._steps.run(within_scopes(self._tools.declare, tools, sources))
-
-    async def in_force(self, *, at: int | None = None) -> Declared:
-        """Return the tools in force, as `ConversationTools.in_force` does."""
-        return await self._steps.run(lambda: self._tools.in_force(at=at))
-
-    async def server_calls(self, *, at: int | None = None) -> tuple[Activity, ...]:
-        """Return what tools did that providers ran, as `ConversationTools.server_calls` does."""
-        return await self._steps.run(lambda: self._tools.server_calls(at=at))
 
 
 class AsyncConversationLog:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from onrecord.adapters.bpmn.gateways import Gateway
-    from onrecord.adapters.conversation.approvals import PendingApproval
+    from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
     from onrecord.projections.apis.declared_tools import Declared, Tool
 
 _DIGITS: Final = 8
@@ -276,6 +276,13 @@ Actor = Annotated[
     str | None,
     typer.Option(help="Who decides.", show_default="$ONRECORD_ACTOR, else who is logged in"),
 ]
+Question = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CALL:NUMBER",
+        help="Decide this question only, as `onrecord approvals` shows it: a later call may have the same id.",
+    ),
+]
 
 
 def approvals(
@@ -288,7 +295,7 @@ def approvals(
 ) -> None:
     """List the calls of tools that wait until a person grants or denies them.
 
-    Piped: key, id of the call, tool, arguments, since when, `unsure` where it may have been made.
+    Piped: key, id of the call, tool, arguments, since when, `unsure` where it may have been made, question.
 
     Example: `onrecord approvals`
     """
@@ -308,6 +315,7 @@ def approve(
     call: Call,
     reason: Annotated[str | None, typer.Option(help="Why, in words.")] = None,
     actor: Actor = None,
+    question: Question = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -317,7 +325,9 @@ def approve(
     """
     with opened(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
-        conversation.approve(call, reason=reason, actor=acting_name(actor))
+        conversation.approve(
+            call, reason=reason, actor=acting_name(actor), question=_question(question)
+        )
         _report(call, "granted", as_json=as_json)
 
 
@@ -327,6 +337,7 @@ def deny(
     call: Call,
     reason: Annotated[str, typer.Option(help="Why, in words: the model reads it.")],
     actor: Actor = None,
+    question: Question = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -336,7 +347,9 @@ def deny(
     """
     with opened(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
-        conversation.deny(call, reason=reason, actor=acting_name(actor))
+        conversation.deny(
+            call, reason=reason, actor=acting_name(actor), question=_question(question)
+        )
         _report(call, "denied", as_json=as_json)
 
 
@@ -346,6 +359,12 @@ def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApprov
         return waiting_calls(store)
     of = require_conversation(store, key).require_key()
     return ((of, each) for each in store.conversation(of).approvals())
+
+
+def _question(text: str | None) -> ApprovalQuestion | None:
+    from onrecord.adapters.conversation.approvals import ApprovalQuestion
+
+    return None if text is None else ApprovalQuestion.parse(text)
 
 
 def _report(call: str, decision: str, *, as_json: bool) -> None:
@@ -359,14 +378,17 @@ def _sentence(key: str, pending: PendingApproval) -> str:
     arguments = jsontext.write(pending.call.arguments).decode()
     doubt = f" {DOUBT}" if pending.unsure else ""
     asked = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
-    return f"{asked}, since {moment(pending.requested_at)}.{doubt}"
+    return (
+        f"{asked}, question {pending.question}, since {moment(pending.requested_at)}.{doubt}"
+    )
 
 
 def _pending_columns(key: str, pending: PendingApproval) -> tuple[object, ...]:
     call = pending.call
     arguments = jsontext.write(call.arguments).decode()
     doubt = "unsure" if pending.unsure else ""
-    return key, call.id, call.name, arguments, timestamp(pending.requested_at), doubt
+    since = timestamp(pending.requested_at)
+    return key, call.id, call.name, arguments, since, doubt, pending.question
 
 
 def _pending_document(key: str, pending: PendingApproval) -> dict[str, object]:
@@ -377,4 +399,5 @@ def _pending_document(key: str, pending: PendingApproval) -> dict[str, object]:
         "arguments": pending.call.arguments,
         "requested_at": timestamp(pending.requested_at),
         "unsure": pending.unsure,
+        "question": str(pending.question),
     }

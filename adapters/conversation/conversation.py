@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from onrecord.adapters.conversation import history_edits
+from onrecord.adapters.conversation import approvals, history_edits
 from onrecord.adapters.conversation.conversation_log import ConversationLog
 from onrecord.adapters.conversation.conversation_tools import ConversationTools, carried, carry
 from onrecord.adapters.conversation.tails import awaited_calls
@@ -41,7 +41,7 @@ from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.approvals import PendingApproval
+    from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
     from onrecord.adapters.conversation.program_answers import AssistantCall
     from onrecord.projections.apis.capabilities import CapabilityOverride
     from onrecord.projections.apis.request import Request
@@ -172,24 +172,30 @@ class Conversation(ConversationRecording):
 
         return give_result(self._stream, call_given(call_id), content, is_error=bool(is_error))
 
-    def approve(self, call_id: str, *, reason: str | None = None, actor: str | None = None) -> None:
+    def approve(
+        self,
+        call_id: str,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        question: ApprovalQuestion | None = None,
+    ) -> None:
         """Let a call be made that waits for a person: the next run of a `ToolRunner` makes it, once.
 
-        `actor` is who decides, else who acts here. ApprovalNotAsked where nobody is asked about the
-        call, AlreadyDecided where somebody else was first, InvalidInput where nobody says who decides.
+        `question`, as `approvals` lists it, names one of several calls of an id (docs/tool-runner.md).
         """
-        from onrecord.adapters.conversation.approvals import grant
+        approvals.grant(self._stream, call_id, reason, actor, question)
 
-        grant(self._stream, call_id, reason, actor)
-
-    def deny(self, call_id: str, *, reason: str, actor: str | None = None) -> ResultDone:
-        """Let a call that waits for a person not be made; its result tells the model the reason.
-
-        `actor` and errors are as `approve` has them.
-        """
-        from onrecord.adapters.conversation.approvals import deny
-
-        return deny(self._stream, call_id, reason, actor)
+    def deny(
+        self,
+        call_id: str,
+        *,
+        reason: str,
+        actor: str | None = None,
+        question: ApprovalQuestion | None = None,
+    ) -> ResultDone:
+        """Let a call that waits not be made: the model reads the reason. The rest is as in `approve`."""
+        return approvals.deny(self._stream, call_id, reason, actor, question)
 
     def cancel(self, call_id: str) -> ResultDone:
         """Record that a call was given up without a result."""
@@ -292,9 +298,7 @@ class Conversation(ConversationRecording):
 
     def approvals(self) -> tuple[PendingApproval, ...]:
         """Return the open calls that wait until a person grants or denies them, in their order."""
-        from onrecord.adapters.conversation.approvals import pending_approvals
-
-        return pending_approvals(self._stream)
+        return approvals.pending_approvals(self._stream)
 
     def tool_context(self) -> ToolCallContext:
         """Return what the conversation carries for its tools, as far as it was recorded."""
@@ -359,10 +363,7 @@ class Conversation(ConversationRecording):
     def diff(
         self, a: int, b: int, *, api: str, window: Window | MessageWindow | None = None
     ) -> RequestDiff:
-        """Return what changed from the request at version `a` to the one at `b`, by events.
-
-        NothingToSend where one of them has no turn that can be sent.
-        """
+        """Return what changed from the request at `a` to that at `b`, by events; NothingToSend for none."""
         from onrecord.adapters.conversation.history_queries import diff_of
 
         self._tenancy.count("diff")

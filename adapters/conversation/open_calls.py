@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onrecord.adapters.conversation.tails import awaited_calls
-from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import IdempotencyMismatch
 from onrecord.domain.events import Event
@@ -51,20 +51,22 @@ def _states(
 
 def recorded_once(stream: Stream, event: Event, by: Attribution | None = None) -> bool:
     """Record what a conversation can hold once; False where another recorded it first."""
-    return appended_once(stream, stream.draft(event, by=by))
+    return appended_once(stream, stream.draft(event, by=by)) is not None
 
 
-def appended_once(stream: Stream, drafted: NewEvent) -> bool:
-    """Append what a conversation can hold once; False where another appended it first.
+def appended_once(
+    stream: Stream, *drafted: NewEvent, expected_version: int | None = None
+) -> Done | None:
+    """Append what a conversation can hold once, all or none; None where another appended it first.
 
-    What the log has already may be of another who did the very same: its id tells. So it may be
-    appended again where nobody knows whether it was.
+    What the log has already may be of another who did the very same: the id of the first event tells.
+    So it may be appended again where nobody knows whether it was. VersionConflict as `Stream.append`.
     """
     try:
-        done = stream.append_drafted((drafted,))
+        done = stream.append_drafted(drafted, expected_version)
     except IdempotencyMismatch:
-        return False
+        return None
     if not isinstance(done, Duplicate):
-        return True
+        return done
     (first,) = stream.read(after=done.first - 1, until=done.first)
-    return first.event_id == drafted.event_id
+    return done if first.event_id == drafted[0].event_id else None

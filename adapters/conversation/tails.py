@@ -212,8 +212,9 @@ def _of_origin(backend: Backend, segments: tuple[LineSegment, ...]) -> list[Tool
         is_own = recorded.conversation_id == own.conversation_id
         if effect.gives_up:
             calls.clear()
-        elif isinstance(event, ToolCallRecorded):
-            calls.update({} if is_own or not event.awaited else {event.call_id: event})
+        elif isinstance(event, ToolCallRecorded) and event.awaited:
+            calls.pop(event.call_id, None)  # The result of an id is of the last call that has it.
+            calls.update({} if is_own else {event.call_id: event})
         elif effect.closes_call is not None:
             calls.pop(effect.closes_call, None)
     return list(calls.values())

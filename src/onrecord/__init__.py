@@ -20,11 +20,8 @@ from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.asynchronous.access import AsyncStoreAccess
-    from onrecord.adapters.asynchronous.conversation import (
-        AsyncConversation,
-        AsyncConversationLog,
-        AsyncConversationTools,
-    )
+    from onrecord.adapters.asynchronous.conversation import AsyncConversation, AsyncConversationLog
+    from onrecord.adapters.asynchronous.conversation_tools import AsyncConversationTools
     from onrecord.adapters.asynchronous.iteration import AsyncSubscription
     from onrecord.adapters.asynchronous.reading import AsyncReading
     from onrecord.adapters.asynchronous.retention import AsyncStoreRetention

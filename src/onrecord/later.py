@@ -5,9 +5,8 @@ from typing import Any, Final
 
 # What few programs use: importing it with the rest would double the time.
 _NAMES: Final = {
-    "onrecord.adapters.asynchronous.conversation": (
-        "AsyncConversation AsyncConversationLog AsyncConversationTools"
-    ),
+    "onrecord.adapters.asynchronous.conversation": "AsyncConversation AsyncConversationLog",
+    "onrecord.adapters.asynchronous.conversation_tools": "AsyncConversationTools",
     "onrecord.adapters.asynchronous.iteration": "AsyncSubscription",
     "onrecord.adapters.asynchronous.reading": "AsyncReading",
     "onrecord.adapters.asynchronous.access": "AsyncStoreAccess",

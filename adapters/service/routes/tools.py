@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, TypeAdapter
 from starlette.responses import Response
 
+from onrecord.adapters.conversation.approvals import ApprovalQuestion
 from onrecord.adapters.service.message_parts import Parts, prompt_parts
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
@@ -144,11 +145,17 @@ class ResultAt(RecordedAt):
     beside the history. `unmatched`: it is recorded, but no such call is known."""
 
 
+Question = Annotated[str, Field(max_length=40)]
+
+
 class Decision(Model):
     """What a person decided about a call."""
 
     reason: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
     """Why; a model is told the reason of a denial."""
+
+    question: Question | None = None
+    """The question that is decided, as the list of approvals has it: a later call may have the same id."""
 
 
 class Denial(Model):
@@ -156,6 +163,9 @@ class Denial(Model):
 
     reason: Annotated[str, Field(min_length=1, max_length=10_000)]
     """Why; the model is told."""
+
+    question: Question | None = None
+    """The question that is decided, as `approve` has it."""
 
 
 class Approved(Model):
@@ -173,6 +183,9 @@ class PendingApproval(OpenCall):
 
     requested_at: str
     """Since when it waits (RFC 3339)."""
+
+    question: Question
+    """Which question about a call of that id it is, such as `3:0`: to decide this one and no later one."""
 
 
 class PendingApprovals(Model):
@@ -226,7 +239,10 @@ async def approvals(call: Call[Empty, Empty]) -> Response:
     conversation, _ = await begun(call)
     waiting = [
         PendingApproval(
-            **_members(each.call), unsure=each.unsure, requested_at=timestamp(each.requested_at)
+            **_members(each.call),
+            unsure=each.unsure,
+            requested_at=timestamp(each.requested_at),
+            question=str(each.question),
         )
         for each in await conversation.approvals()
     ]
@@ -237,14 +253,21 @@ async def approve(call: Call[Empty, Decision]) -> Response:
     """Let a call be made."""
     conversation, _ = await begun(call)
     call_id: str = call.path["call_id"]
-    await conversation.approve(call_id, reason=call.body.reason)
+    question = _question(call.body.question)
+    await conversation.approve(call_id, reason=call.body.reason, question=question)
     return answered(Approved(call_id=call_id))
 
 
 async def deny(call: Call[Empty, Denial]) -> Response:
     """Let a call not be made; its result tells the model the reason."""
     conversation, _ = await begun(call)
-    return _result_at(await conversation.deny(call.path["call_id"], reason=call.body.reason))
+    question = _question(call.body.question)
+    done = await conversation.deny(call.path["call_id"], reason=call.body.reason, question=question)
+    return _result_at(done)
+
+
+def _question(text: str | None) -> ApprovalQuestion | None:
+    return None if text is None else ApprovalQuestion.parse(text)
 
 
 def _declared(tool: Tool) -> ToolDefinition | BuiltinTool | Native:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
-from onrecord.adapters.conversation.approvals import denial, request_approval
+from onrecord.adapters.conversation.approvals import denial_text, request_approval
 from onrecord.adapters.conversation.open_calls import OpenCall
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.tools.runner.calling import arguments_of
@@ -108,7 +108,7 @@ def lease_of(opened: OpenCall, lease: float | None) -> float | None:
 
 
 def _denied(definition: ToolDefinition, reason: str | None) -> Tool:
-    failed = Failed(denial(reason))
+    failed = Failed(denial_text(reason))
     return _in_its_place(definition, lambda: failed)
 
 

@@ -157,7 +157,7 @@ class CallLease:
             renews=renews,
         )
         self._unsure = self._stream.draft(step, by=self._by)
-        is_taken = appended_once(self._stream, self._unsure)
+        is_taken = appended_once(self._stream, self._unsure) is not None
         self._unsure = None
         self._number += is_taken
         return is_taken

@@ -31,10 +31,10 @@ def url(tmp_path: Path) -> str:
 
 
 def test_it_lists_what_waits_in_one_conversation_and_in_all(run: Command, url: str) -> None:
-    rows = [[*row[:4], row[5]] for row in run("approvals", "--url", url).columns]
+    rows = [[*row[:4], *row[5:]] for row in run("approvals", "--url", url).columns]
     assert rows == [
-        [KEY, "call_1", "pay", '{"amount":7}', ""],
-        [KEY, "call_2", "pay", '{"amount":8}', ""],
+        [KEY, "call_1", "pay", '{"amount":7}', "", "3:0"],
+        [KEY, "call_2", "pay", '{"amount":8}', "", "4:0"],
     ]
     assert run("approvals", KEY, "--url", url).out == run("approvals", "--url", url).out
 
@@ -60,3 +60,23 @@ def test_what_was_decided_before_is_said_to_be(run: Command, url: str) -> None:
     assert (done.code, "granted before" in done.err) == (1, True)
     done = run("approve", KEY, "call_9", "--url", url)
     assert (done.code, "nobody is asked" in done.err) == (1, True)
+
+
+def test_whoever_names_the_question_decides_no_later_call_of_the_same_id(
+    run: Command, url: str
+) -> None:
+    with onrecord.connect(url) as store:
+        chat = store.conversation(KEY)
+        chat.cancel("call_1")
+        call = onrecord.ToolCall(id="call_1", name="pay", arguments={"amount": 9})
+        chat.assistant(calls=[call])
+        onrecord.ToolRunner(chat, [onrecord.tool(pay, needs_approval=True)]).run()
+    for decide in (("approve",), ("deny", "--reason", "no")):
+        done = run(decide[0], KEY, "call_1", *decide[1:], "--question", "3:0", "--url", url)
+        assert (done.code, "which waits has question 8:0" in done.err) == (1, True)
+        done = run(decide[0], KEY, "call_1", *decide[1:], "--question", "three", "--url", url)
+        assert (done.code, "such as 3:0" in done.err) == (1, True)
+    assert run("approve", KEY, "call_1", "--question", "8:0", "--url", url).code == 0
+    assert [row[1] for row in run("approvals", "--url", url).columns] == ["call_2"]
+    done = run("deny", KEY, "call_1", "--reason", "no", "--question", "8:0", "--url", url)
+    assert (done.code, "granted before" in done.err) == (1, True)

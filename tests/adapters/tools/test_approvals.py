@@ -23,26 +23,8 @@ from onrecord.domain.errors import (
 from onrecord.domain.log import RecordedEvent
 from tests.adapters.tools.conversations import again, asked, told
 from tests.patience import PATIENCE
-from tests.postgres_places import fresh_log
-from tests.postgres_server import VERSIONS, server
 
 KEY = "support/4711"
-
-
-@pytest.fixture(params=["memory", "sqlite", VERSIONS[-1]])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[onrecord.Store]:
-    """A store of each kind, in which Ana acts."""
-    match str(request.param):
-        case "memory":
-            url = "memory://"
-        case "sqlite":
-            url = f"sqlite:///{tmp_path / 'talks.db'}"
-        case version:
-            url = fresh_log(version)
-    with onrecord.connect(url, actor="ana") as opened:
-        yield opened
-    if url.startswith("postgres"):
-        server(str(request.param)).drop(url)
 
 
 @pytest.fixture
@@ -95,26 +77,6 @@ def test_a_call_that_a_person_denies_is_never_made_and_the_model_reads_why(
     assert (chat.open_calls(), payments.runner(chat).run(), payments.made) == ([], (), [])
     assert told(chat) == [("call_1", "Error: A person denied this call: too much", True)]
     assert store.verify().faults == ()
-
-
-def test_a_denial_whose_result_was_not_recorded_gets_it_from_the_next_runner(
-    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked(chat, ("pay", {"amount": 7}))
-    payments = Payments()
-    payments.runner(chat).run()
-
-    def dies(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("onrecord.adapters.conversation.approvals.give_result", dies)
-        with pytest.raises(KeyboardInterrupt):
-            chat.deny("call_1", reason="too much")
-    assert [call.id for call in chat.open_calls()] == ["call_1"]
-    (run,) = payments.runner(chat).run()
-    assert (run.is_error, payments.made) == (True, [])
-    assert told(chat) == [("call_1", "Error: A person denied this call: too much", True)]
 
 
 def test_the_audit_says_who_granted(tmp_path: Path) -> None:
