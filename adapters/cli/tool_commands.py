@@ -378,9 +378,7 @@ def _sentence(key: str, pending: PendingApproval) -> str:
     arguments = jsontext.write(pending.call.arguments).decode()
     doubt = f" {DOUBT}" if pending.unsure else ""
     asked = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
-    return (
-        f"{asked}, question {pending.question}, since {moment(pending.requested_at)}.{doubt}"
-    )
+    return f"{asked}, question {pending.question}, since {moment(pending.requested_at)}.{doubt}"
 
 
 def _pending_columns(key: str, pending: PendingApproval) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from onrecord import AssistantCall, Conversation, Store
@@ -72,6 +72,7 @@ PATHS: Final = (
     f"{HOSTILE}/proof",
     f"{HOSTILE}/share",
     "/approvals",
+    f"/approvals?{urlencode({'decided': '3:0', 'call': NAME, 'key': f'{KEY}/decided'})}",
     "/audit",
     "/usage",
     "/operations",
@@ -80,7 +81,7 @@ PATHS: Final = (
 
 
 def record_attacks(store: Store) -> None:
-    """Record the conversation, a fork, a redaction, an erasure of another one, a call that waits."""
+    """Record the conversation, a fork, a redaction, an erasure of another one, calls that wait and waited."""
     chat = store.conversation(KEY, actor=NAME)
     _send(chat)
     chat.instruct(TEXT)
@@ -105,6 +106,9 @@ def record_attacks(store: Store) -> None:
     chat.user("And now?")
     chat.fork(f"{KEY}/fork", reason=REASON).user(TEXT)
     _wait(store.conversation(f"{KEY}/waits", actor=NAME))
+    decided = store.conversation(f"{KEY}/decided", actor=NAME)
+    _wait(decided)
+    decided.approve(NAME, reason=REASON)
     store.conversation("erased", actor=NAME).user(TEXT)
     store.forget("erased", reason=REASON, actor=NAME)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 from uuid import UUID
 
+from pydantic import Field, field_validator
 from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.asynchronous.conversation import conversation_of
@@ -16,28 +17,35 @@ from onrecord.adapters.conversation.approvals import ApprovalQuestion, grant
 from onrecord.adapters.conversation.approvals import deny as deny_call
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.page.answers import rendered_list
+from onrecord.adapters.page.approvals.decided import (
+    DecidedCall,
+    DecidedQuery,
+    decided_call,
+    decided_just_now,
+    decided_path,
+)
 from onrecord.adapters.page.approvals.pending import (
     MOST,
-    DecidedQuery,
+    Cursor,
+    WaitingApprovals,
     approval_values,
     waiting_approvals,
 )
 from onrecord.adapters.page.forms import form_of, is_count
 from onrecord.adapters.page.routes import paged, posted
 from onrecord.adapters.page.visitors.visitors import own_path
+from onrecord.adapters.presentation.conversations import find_conversation
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import Problem, problem_of
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import begun
 from onrecord.adapters.storage.http.problem_types import INVALID
-from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.store import Store
 from onrecord.adapters.streams.scopes import within_scopes
 from onrecord.adapters.streams.stream import Stream
-from onrecord.domain.actors import name_of
 from onrecord.domain.errors import AlreadyDecided, ApprovalNotAsked
-from onrecord.domain.tools import ApprovalDecided
-from onrecord.projections.history.causes import actors_of
 
 APPROVALS: Final = "/approvals"
 """The path of the page that lists all calls that wait."""
@@ -47,38 +55,65 @@ _ANOTHER: Final = "this is another call now: go back and look at what waits"
 _Decides: TypeAlias = Callable[[Stream, str, Mapping[str, str], ApprovalQuestion], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was decided about a call: by whom, as far as that is known, when, and why."""
+class ApprovalsQuery(DecidedQuery):
+    """Which page of calls that wait, and what was decided just now."""
 
-    is_granted: bool
-    actor: str | None
-    recorded_at: int
-    reason: str | None
+    after: Annotated[str, Field(max_length=80)] | None = None
+    """The cursor after which it goes on, as the page before has it."""
+
+    key: Key | None = None
+    """The conversation of the call that was decided."""
+
+    @field_validator("after")
+    @classmethod
+    def _is_place(cls, after: str | None) -> str | None:
+        if after is not None:
+            Cursor.parse(after)
+        return after
 
 
-async def approvals(call: Call[DecidedQuery, Empty]) -> Response:
-    """Return the page of all calls that wait for a person."""
-    waiting = await call.steps.run_long(partial(waiting_approvals, store_of(call.store)))
+async def approvals(call: Call[ApprovalsQuery, Empty]) -> Response:
+    """Return the page of calls that wait for a person."""
+    query, store = call.query, store_of(call.store)
+    after = None if query.after is None else Cursor.parse(query.after)
+    waiting = await call.steps.run_long(partial(waiting_approvals, store, after))
+    decided = await call.steps.run_long(partial(_decided_just_now, store, query))
+    path = APPROVALS if after is None else f"{APPROVALS}?after={after}"
     return await rendered_list(
         call,
         "approvals.html",
-        Shows(len(waiting.approvals), waiting.conversations),
-        has_more=waiting.has_more,
+        _shows(waiting, decided),
+        further=waiting.further,
+        is_further=after is not None,
         most=MOST,
-        decided=call.query.decided,
-        **approval_values(call.access, waiting.approvals, APPROVALS),
+        decided=None if decided is None else decided[1],
+        **approval_values(call.access, waiting.approvals, path),
     )
+
+
+def _decided_just_now(store: Store, query: ApprovalsQuery) -> tuple[UUID, DecidedCall] | None:
+    """Return what was decided, and in which conversation."""
+    conversation = None if query.key is None else find_conversation(store, query.key)
+    if conversation is None or (decided := decided_just_now(store, conversation, query)) is None:
+        return None
+    return conversation.conversation_id, decided
+
+
+def _shows(waiting: WaitingApprovals, decided: tuple[UUID, DecidedCall] | None) -> Shows:
+    if decided is None:
+        return Shows(len(waiting.approvals), waiting.conversations)
+    conversations = dict.fromkeys((*waiting.conversations, decided[0]))
+    return Shows(len(waiting.approvals) + 1, tuple(conversations))
 
 
 async def approve(call: Call[Empty, Empty]) -> Response:
     """Let a call be made, and return to where the button was pressed."""
-    return await _decided(call, _approve, "approved")
+    return await _decided(call, _approve)
 
 
 async def deny(call: Call[Empty, Empty]) -> Response:
     """Let a call not be made, and return to where the button was pressed."""
-    return await _decided(call, _deny, "denied")
+    return await _decided(call, _deny)
 
 
 def question_in(fields: Mapping[str, str]) -> ApprovalQuestion:
@@ -103,7 +138,7 @@ def _deny(
     return deny_call(stream, call_id, fields.get("reason", ""), None, question)
 
 
-async def _decided(call: Call[Empty, Empty], decides: _Decides, word: str) -> Response:
+async def _decided(call: Call[Empty, Empty], decides: _Decides) -> Response:
     fields, call_id = await form_of(call), call.path["call_id"]
     question = question_in(fields)
     next_path = own_path(fields.get("next", APPROVALS))
@@ -113,24 +148,27 @@ async def _decided(call: Call[Empty, Empty], decides: _Decides, word: str) -> Re
         step = within_scopes(decides, stream, call_id, fields, question)
         await call.steps.run_in_thread(step)
     except (AlreadyDecided, ApprovalNotAsked) as error:
-        conversation_id = await conversation.conversation_id
-        look = partial(decision_on, store_of(call.store), conversation_id, call_id, question)
-        decision = await call.steps.run_long(look)
-        if decision is None:
+        look = partial(_decided_before, store_of(call.store), call.path["key"], call_id, question)
+        decided = await call.steps.run_long(look)
+        if decided is None:
             raise Problem(problem_of(error).type, _ANOTHER) from None
         response = await rendered_list(
-            call, "decided.html", Shows(1), decision=decision, next_path=next_path
+            call, "decided.html", Shows(1), decided=decided, next_path=next_path
         )
         response.status_code = 409
         return response
-    return RedirectResponse(_with_word(next_path, word), 303, {"cache-control": "no-store"})
+    is_listed = next_path.partition("?")[0] == APPROVALS
+    if is_listed or next_path.endswith("#approvals"):
+        names = {"key": conversation.key} if is_listed else {}
+        next_path = decided_path(next_path, call_id, question, names)
+    return RedirectResponse(next_path, 303, {"cache-control": "no-store"})
 
 
-def _with_word(next_path: str, word: str) -> str:
-    """Return a path of the page that confirms what was decided, where it is one of those that can."""
-    path, mark, part = next_path.partition("#")
-    can_confirm = path == APPROVALS or part == "approvals"
-    return f"{path}?decided={word}{mark}{part}" if can_confirm and "?" not in path else next_path
+def _decided_before(
+    store: Store, name: str, call_id: str, question: ApprovalQuestion
+) -> DecidedCall | None:
+    conversation = find_conversation(store, name)
+    return None if conversation is None else decided_call(store, conversation, call_id, question)
 
 
 def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
@@ -140,31 +178,10 @@ def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
     return replace(call, names={**call.names, "actor": actor})
 
 
-def decision_on(
-    store: Store, conversation_id: UUID, call_id: str, question: ApprovalQuestion
-) -> Decision | None:
-    """Return what was decided on a question about a call; None where nothing was."""
-    backend = backend_of(store)
-    name = partial(name_of, backend.actors(), store.tenant)
-    for recorded in backend.read(conversation_id, after=question.call):
-        happened = recorded.event() if recorded.type == "approval.decided" else None
-        if not isinstance(happened, ApprovalDecided):
-            continue
-        if (happened.call_id, happened.call, happened.number) == (call_id, *question):
-            actor, _ = actors_of(recorded, name)
-            return Decision(
-                is_granted=happened.decision == "granted",
-                actor=None if actor is None else str(actor),
-                recorded_at=recorded.recorded_at,
-                reason=happened.reason,
-            )
-    return None
-
-
 _CALL: Final = "/c/{key}/calls/{call_id}"
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged(APPROVALS, "pageApprovals", "List calls that wait.", approvals, DecidedQuery),
+    paged(APPROVALS, "pageApprovals", "List calls that wait.", approvals, ApprovalsQuery),
     posted("write", f"{_CALL}/approve", "pageApprove", "Let a call be made.", approve),
     posted("write", f"{_CALL}/deny", "pageDeny", "Let a call not be made.", deny),
 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from heapq import nsmallest
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID
 
+from onrecord.adapters.page.forms import is_count
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.presentation.waiting_calls import (
     DOUBT,
@@ -15,10 +18,10 @@ from onrecord.adapters.presentation.waiting_calls import (
     may_await,
 )
 from onrecord.adapters.service.access import Access
-from onrecord.adapters.service.model import Model
 from onrecord.adapters.settings import local_actor
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import counted
+from onrecord.domain.log import CatalogueEntry
 from onrecord.projections.views.conversations import Overview
 
 if TYPE_CHECKING:
@@ -26,14 +29,31 @@ if TYPE_CHECKING:
 
 
 MOST: Final = 200
-"""The most conversations that are looked through for calls that wait."""
+"""The most conversations that a page looks through for calls that wait."""
 
 
-class DecidedQuery(Model):
-    """What was decided just now."""
+class Cursor(NamedTuple):
+    """How far a look for calls has come, in its order: first where calls are open, the last moved first."""
 
-    decided: Literal["approved", "denied"] | None = None
-    """Whether the call was approved or denied."""
+    is_without_open_calls: bool
+    before: int
+    conversation_id: UUID
+
+    def __str__(self) -> str:
+        """Return it as an address has it, which `parse` reads."""
+        return f"{int(self.is_without_open_calls)}.{-self.before}.{self.conversation_id}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the cursor that an address has; ValueError for any other text."""
+        group, moved, conversation_id = text.split(".")
+        if group not in ("0", "1") or not is_count(moved):
+            raise ValueError("no page has this cursor: go on from a page that has been shown")
+        return cls(group == "1", -int(moved), UUID(conversation_id))
+
+
+def _cursor(entry: CatalogueEntry) -> Cursor:
+    return Cursor(not entry.head.open_calls, -entry.recorded_at, entry.conversation_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +77,12 @@ class ShownApproval:
 class WaitingApprovals:
     """The calls that wait, by the conversations that moved last; `conversations` are those that have some.
 
-    `has_more` says that there are conversations which were not looked through.
+    `further` is the cursor after which there are conversations that were not looked through, if there are.
     """
 
     approvals: tuple[ShownApproval, ...]
     conversations: tuple[UUID, ...]
-    has_more: bool
+    further: Cursor | None
 
 
 def shown_approvals(store: Store, conversation: NamedConversation) -> tuple[ShownApproval, ...]:
@@ -74,17 +94,20 @@ def shown_approvals(store: Store, conversation: NamedConversation) -> tuple[Show
     )
 
 
-def waiting_approvals(store: Store) -> WaitingApprovals:
-    """Return the calls that wait in all conversations, if these are not too many.
+def waiting_approvals(store: Store, after: Cursor | None) -> WaitingApprovals:
+    """Return the calls that wait in the next conversations after a cursor, or in the first ones.
 
-    First those are looked through that have open calls: of others only forks await any.
+    First those are looked through that have open calls: of others only forks await any. Where a conversation
+    moves meanwhile, it comes to the beginning of its kind.
     """
-    entries = sorted(awaiting_conversations(store), key=lambda entry: not entry.head.open_calls)
-    found = tuple(calls_in(store, entries[:MOST]))
+    cursors = ((_cursor(entry), entry) for entry in awaiting_conversations(store))
+    later = (each for each in cursors if after is None or each[0] > after)
+    looked = nsmallest(MOST + 1, later, key=itemgetter(0))
+    found = tuple(calls_in(store, (entry for _, entry in looked[:MOST])))
     return WaitingApprovals(
         approvals=tuple(_shown(each.key, each.pending) for each in found),
         conversations=tuple(dict.fromkeys(each.conversation_id for each in found)),
-        has_more=len(entries) > MOST,
+        further=looked[MOST - 1][0] if len(looked) > MOST else None,
     )
 
 

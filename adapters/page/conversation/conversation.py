@@ -12,8 +12,12 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
-from onrecord.adapters.page.approvals.pending import (
+from onrecord.adapters.page.approvals.decided import (
+    DecidedCall,
     DecidedQuery,
+    decided_just_now,
+)
+from onrecord.adapters.page.approvals.pending import (
     ShownApproval,
     approval_values,
     shown_approvals,
@@ -85,12 +89,16 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation: where it stands, a stretch of its events, its forks, its calls that wait."""
+    """A conversation: where it stands, a stretch of its events, its forks, its calls that wait.
+
+    `decided` is the call that was decided just now, if one was.
+    """
 
     conversation: NamedConversation
     rows: Rows
     forks: tuple[Listed, ...]
     approvals: tuple[ShownApproval, ...]
+    decided: DecidedCall | None
 
     @property
     def has_totals(self) -> bool:
@@ -105,13 +113,13 @@ class ConversationQuery(At, DecidedQuery):
 async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
     """Return the page of a conversation, around the version that is asked for, else its end."""
     store = store_of(call.store)
-    page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query.at))
+    page = await call.steps.run(partial(_conversation, store, call.path["key"], call.query))
     return await rendered(
         call,
         "conversation.html",
         page=page,
         head=page.conversation.head,
-        decided=call.query.decided,
+        decided=page.decided,
         **approval_values(call.access, page.approvals, approvals_path(page.conversation)),
         **_row_values(page.conversation, page.rows),
     )
@@ -130,8 +138,8 @@ def _row_values(conversation: NamedConversation, stretch: Rows) -> Mapping[str, 
     return {"name": str(conversation), "key": conversation.key, "stretch": stretch}
 
 
-def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
-    conversation = named_by(store, name)
+def _conversation(store: Store, name: str, query: ConversationQuery) -> ShownConversation:
+    conversation, at = named_by(store, name), query.at
     version = conversation.version_at(at)
     last = min(conversation.head.version, version if at is None else version + STRETCH // 2)
     last = max(last, min(conversation.head.version, STRETCH))
@@ -141,6 +149,7 @@ def _conversation(store: Store, name: str, at: int | None) -> ShownConversation:
         rows=rows_between(store, conversation, max(0, last - STRETCH), last),
         forks=forks,
         approvals=shown_approvals(store, conversation),
+        decided=decided_just_now(store, conversation, query),
     )
 
 

@@ -15,7 +15,7 @@ import urllib3
 
 import onrecord
 from onrecord.adapters.conversation.approvals import ApprovalQuestion
-from onrecord.adapters.page.approvals.decisions import decision_on
+from onrecord.adapters.page.approvals.decided import decided_call
 from onrecord.adapters.page.visitors.issuer import Client
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
@@ -24,6 +24,7 @@ from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, Pend
 from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
 from onrecord.adapters.service.access import Keyring
+from onrecord.adapters.terminal.output import named
 from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import CLIENT, SECRET, LocalIssuer, local_issuer
 from tests.adapters.page.test_page_approvals import waiting
@@ -182,8 +183,7 @@ def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_
         path, form = "/c/a/calls/c%2F1/approve", b"question=3:0&reason=paid&actor=bob"
         assert service.ask("POST", path, body=form, headers=headers).status == 303
     with onrecord.connect(url) as store:
-        conversation_id = store.get("a").conversation_id
-        decision = decision_on(store, conversation_id, "c/1", ApprovalQuestion(3, 0))
+        decision = decided_call(store, named(store, "a"), "c/1", ApprovalQuestion(3, 0))
         (deed,) = store.views.audit(type="approval.decided").entries
     assert (deed.actor_name, deed.on_behalf_of) == ("ada@example.org", None)
     assert decision is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,7 +17,7 @@ from onrecord.adapters.conversation.approvals import request_approval
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
 from onrecord.adapters.page.approvals import decisions, pending
-from onrecord.adapters.page.approvals.pending import WaitingApprovals
+from onrecord.adapters.page.approvals.pending import Cursor, WaitingApprovals
 from onrecord.adapters.presentation.waiting_calls import DOUBT
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import KEYS, TENANT, Keys
@@ -72,6 +73,17 @@ def text_of(page: Served, path: str, key: str = "writer") -> str:
     return answer.data.decode()
 
 
+def keys_in(text: str) -> list[str]:
+    """Return the conversations whose calls a page lists, in its order."""
+    return [unescape(key) for key in re.findall(r' in <a href="/c/[^"]*">([^<]*)</a>, since', text)]
+
+
+def status_of(text: str) -> str | None:
+    """Return what a page confirms, as it reads."""
+    line = re.search(r'<p role="status">(.*?)</p>', text, re.DOTALL)
+    return None if line is None else unescape(re.sub(r"<[^>]+>", "", line[1])).strip()
+
+
 def press(
     page: Served, path: str, key: str | None = "writer", **fields: str
 ) -> urllib3.BaseHTTPResponse:
@@ -99,12 +111,11 @@ def test_whoever_presses_decides_and_returns_to_where_that_was(
     page: Served, chat: Conversation, store: Store
 ) -> None:
     answer = press(page, APPROVE, next=f"{PLACE}#approvals", reason="a known payee", actor="eve")
-    assert (answer.status, answer.headers["location"]) == (
-        303,
-        f"{PLACE}?decided=approved#approvals",
-    )
-    confirmed = page.ask("GET", f"{PLACE}?decided=approved", key="writer").data.decode()
-    assert "The call is approved. The decision is recorded." in confirmed
+    place = answer.headers["location"]
+    assert (answer.status, place) == (303, f"{PLACE}?decided=3%3A0&call=c%2F1#approvals")
+    confirmed = text_of(page, place.partition("#")[0])
+    assert status_of(confirmed) == f"{KEYS['writer'].name} approved the call c/1 of pay in a/<b>."
+    assert f'href="{PLACE}?at=3#v3"' in confirmed
     assert re.search(rf"granted</b>\s*<span class=.quiet.>{KEYS['writer'].name}</span>", confirmed)
     assert chat.approvals() == ()
     assert "No call waits for a person." in text_of(page, "/approvals")
@@ -119,15 +130,15 @@ def test_whoever_presses_decides_and_returns_to_where_that_was(
 def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded(
     page: Served, chat: Conversation, first: str, word: str
 ) -> None:
-    assert (
-        press(page, first, reason="<i>sure</i>").headers["location"] == f"/approvals?decided={word}"
-    )
+    place = press(page, first, reason="<i>sure</i>").headers["location"]
+    assert place == "/approvals?decided=3%3A0&call=c%2F1&key=a%2F%3Cb%3E"
+    assert status_of(text_of(page, place)) == f"writer {word} the call c/1 of pay in a/<b>."
     version = chat.head().version
     for second in (APPROVE, DENY):
         answer = press(page, second, "operator", reason="no", next="//evil.example")
         text = answer.data.decode()
         assert answer.status == 409
-        assert f"writer {word} this call at" in text
+        assert re.search(rf"writer {word} the call .* That was at", text)
         assert "&lt;i&gt;sure&lt;/i&gt;" in text
         assert "evil" not in text
     assert chat.head().version == version
@@ -159,7 +170,7 @@ def test_an_old_page_tells_what_became_of_the_call_that_it_shows(
     _ask(chat)
     answer = press(page, APPROVE)
     assert answer.status == 409
-    assert "writer denied this call at" in answer.data.decode()
+    assert re.search("writer denied the call .* That was at", answer.data.decode())
     assert len(chat.approvals()) == 1
 
 
@@ -185,18 +196,56 @@ def test_a_call_that_may_have_been_made_is_told_as_such(page: Served, store: Sto
     assert text_of(page, "/approvals").count(DOUBT) == 1
 
 
-def test_calls_are_looked_for_where_some_are_open_and_the_page_says_that_there_are_more(
+def test_every_call_that_waits_is_reached_page_by_page_wherever_most_others_are(
     page: Served, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(3):
+    for number in range(5):
+        waiting(store, f"waits/{number}")
         store.conversation(f"other/{number}", actor="agent").user("Nothing is open here.")
-    assert "There may be more" not in text_of(page, "/approvals")
+    fork = store.get(KEY).fork("fork")
+    _ask(fork)
+    whole = keys_in(text_of(page, "/approvals"))
+    assert sorted(whole) == sorted([KEY, "fork", *(f"waits/{number}" for number in range(5))])
+    monkeypatch.setattr(pending, "MOST", 2)
+    path, keys, pages = "/approvals", list[str](), 0
+    while path:
+        text = text_of(page, path)
+        keys += keys_in(text)
+        pages += 1
+        further = re.search(r'href="(/approvals\?after=[^"]*)">Look further back', text)
+        path = "" if further is None else unescape(further[1])
+    assert (keys, pages) == (
+        whole,
+        6,
+    )  # Each of six others has sent no request, so it may be a fork.
+
+
+def test_who_decides_on_a_page_further_back_returns_to_it(
+    page: Served, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(store, "later")
     monkeypatch.setattr(pending, "MOST", 1)
-    text = text_of(page, "/approvals")
-    assert "There may be more" in text
-    assert f'action="{APPROVE}"' in text
-    assert press(page, APPROVE).status == 303
-    assert "In these no call waits for a person." in text_of(page, "/approvals")
+    (further,) = re.findall(r'href="(/approvals\?after=[^"]*)"', text_of(page, "/approvals"))
+    (place,) = re.findall(r'name="next" value="([^"]*)"', text_of(page, further))
+    assert place == further
+    answer = press(page, APPROVE, next=unescape(place))
+    assert answer.headers["location"].startswith(f"{unescape(further)}&decided=")
+    text = text_of(page, answer.headers["location"])
+    assert status_of(text) == "writer approved the call c/1 of pay in a/<b>."
+    assert "In these no call waits for a person." in text
+    assert 'href="/approvals">' in text
+    assert page.ask("GET", "/approvals?after=x", key="writer").status == 422
+
+
+def test_what_was_not_decided_is_not_confirmed(page: Served, chat: Conversation) -> None:
+    for query in ("decided=3%3A0&call=c%2F1", "decided=3%3A0&call=c%2F1&key=nobody", "call=c%2F1"):
+        assert status_of(text_of(page, f"/approvals?{query}")) is None
+    assert status_of(text_of(page, f"{PLACE}?decided=3%3A0&call=c%2F1")) is None
+    chat.deny("c/1", reason="no", actor="ben")
+    assert status_of(text_of(page, f"{PLACE}?decided=3%3A1&call=c%2F1")) is None
+    denied = status_of(text_of(page, f"{PLACE}?decided=3%3A0&call=c%2F1"))
+    assert denied == "ben denied the call c/1 of pay in a/<b>."
+    assert page.ask("GET", f"{PLACE}?decided=approved&call=c%2F1", key="writer").status == 422
 
 
 def test_a_long_look_for_calls_holds_up_nobody(
@@ -204,9 +253,9 @@ def test_a_long_look_for_calls_holds_up_nobody(
 ) -> None:
     statuses = list[int]()
 
-    def waiting_approvals(_: Store) -> WaitingApprovals:
+    def waiting_approvals(_: Store, __: Cursor | None) -> WaitingApprovals:
         statuses.append(page.ask("GET", PLACE, key="writer").status)
-        return WaitingApprovals((), (), has_more=False)
+        return WaitingApprovals((), (), further=None)
 
     monkeypatch.setattr(decisions, "waiting_approvals", waiting_approvals)
     text_of(page, "/approvals")
@@ -239,9 +288,14 @@ def test_the_access_log_is_told_whose_calls_and_words_a_page_shows(
 
 
 def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, store: Store) -> None:
-    _ask(store.get(KEY).fork("fork"))
+    fork = store.get(KEY).fork("fork")
+    _ask(fork)
     assert 'action="/c/fork/calls/c%2F1/approve"' in text_of(page, "/approvals")
-    assert press(page, "/c/fork/calls/c%2F1/approve", question="0:0").status == 303
+    answer = press(page, "/c/fork/calls/c%2F1/approve", question="0:0")
+    text = text_of(page, answer.headers["location"])
+    assert status_of(text) == "writer approved the call c/1 of pay in fork."
+    last = fork.head().version
+    assert f'href="/c/fork?at={last}#v{last}"' in text
     assert len(chat.approvals()) == 1
 
 
@@ -252,5 +306,5 @@ def test_this_machine_says_who_decides(url: str, monkeypatch: pytest.MonkeyPatch
         text = service.ask("GET", "/approvals").data.decode()
         assert 'name="actor" value="ada" required' in text
         assert press(service, APPROVE, None, actor="bob").status == 303
-        assert "bob approved" in press(service, APPROVE, None, actor="eve").data.decode()
+        assert "bob approved the call" in press(service, APPROVE, None, actor="eve").data.decode()
         assert chat.approvals() == ()
