@@ -31,7 +31,7 @@ DRILLS := tests/faults tests/tampering tests/bench tests/contract/test_recorded_
 	$(addprefix tests/adapters/views/test_,killed_readers.py worker_processes.py) \
 	$(addprefix tests/adapters/wire/test_,long_answers.py peaks.py stream_kills.py) \
 	$(addprefix tests/adapters/wire/clients/test_,tee_exit.py tee_killed.py) \
-	$(addprefix tests/test_,adding_a_provider.py operations_page.py proxy_page.py service_page.py) tests/typescript
+	$(addprefix tests/test_,adding_a_provider.py operations_page.py proxy_page.py service_page.py) tests/issuer tests/typescript
 
 # Where the recorded traffic of `make corpus` lies: any recordings of the services, in folders named as theirs.
 WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)

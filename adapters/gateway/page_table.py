@@ -55,4 +55,4 @@ def page_routes(
     if issuer is None:
         return (*guarded, *sign_in.routes_of(visitors))
     by_issuer = issuer_sign_in.routes_of(issuer, visitors)
-    return (*guarded, *sign_in.routes_of(visitors, issuer.host), *by_issuer)
+    return (*guarded, *sign_in.routes_of(visitors, issuer.issuer), *by_issuer)

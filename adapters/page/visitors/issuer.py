@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from onrecord.adapters.page.visitors.pending_logins import PendingLogin
 from onrecord.adapters.page.visitors.roles import Claims
@@ -13,6 +14,8 @@ from onrecord.domain.errors import InvalidInput
 
 SCOPES: Final = ("openid", "email", "profile")
 """What is asked for in any case."""
+
+_NEEDED_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -23,6 +26,10 @@ class IssuerAway(Exception):
 
 class NotProven(Exception):
     """What came back does not prove who somebody is."""
+
+
+class ClientRefused(NotProven):
+    """The issuer does not take how the service shows who it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +52,47 @@ class Client:
         return urlsplit(self.issuer).netloc
 
 
+SecretPlace: TypeAlias = Literal["form", "header"]
+"""Where the secret is sent: in the form, or in the header Authorization (RFC 6749, 2.3.1)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Where an issuer is asked. `takes_secret_in_form` says how, `names_itself` that it does in callbacks."""
+    """Where an issuer is asked; None is for what it does not have.
+
+    `secret_places` are the ways to send the secret, the likelier one first. `names_itself` says that the
+    issuer does in callbacks.
+    """
 
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
-    takes_secret_in_form: bool
+    userinfo_endpoint: str | None
+    end_session_endpoint: str | None
+    secret_places: tuple[SecretPlace, ...]
     names_itself: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Logout:
+    """Whom an issuer signed out: a person in all sessions, or those that came of one login there.
+
+    One of `person_id` and `login_id` may be None, and is for any. `id` is another one for each logout.
+    """
+
+    id: str
+    person_id: UUID | None
+    login_id: str | None
+
+    def ends(self, person_id: UUID, login_id: str | None) -> bool:
+        """Return whether it ends a session of a person that came of a login.
+
+        None is for a login that the issuer gave no id: it may be the one that is meant.
+        """
+        if self.person_id is None:
+            return login_id is not None and login_id == self.login_id
+        is_login = login_id is None or self.login_id in (None, login_id)
+        return is_login and person_id == self.person_id
 
 
 class Issuer(Protocol):
@@ -62,6 +101,11 @@ class Issuer(Protocol):
     @property
     def host(self) -> str:
         """The host of the issuer, as people know it."""
+        ...
+
+    @property
+    def logout_url(self) -> str | None:
+        """Where a browser goes to log out; None where there is no such place, or nobody knows yet."""
         ...
 
     async def login_url(self, login: PendingLogin) -> str:
@@ -76,6 +120,10 @@ class Issuer(Protocol):
         """
         ...
 
+    async def logout(self, token: str) -> Logout:
+        """Return whom a logout token signs out; NotProven and IssuerAway as `claims` has it."""
+        ...
+
 
 def metadata_of(issuer: str, document: Mapping[str, object]) -> Metadata:
     """Return where an issuer is asked, by its document; IssuerAway where that is another's or has no such.
@@ -84,19 +132,32 @@ def metadata_of(issuer: str, document: Mapping[str, object]) -> Metadata:
     """
     if document.get("issuer") != issuer:
         raise IssuerAway("its metadata names another issuer")
-    authorization, token, keys = (
-        document.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
-    )
+    authorization, token, keys = map(document.get, _NEEDED_ENDPOINTS)
     if not (_is_private(authorization) and _is_private(token) and _is_private(keys)):
         raise IssuerAway("its metadata names no endpoints of https")
-    methods = document.get("token_endpoint_auth_methods_supported")
     return Metadata(
         str(authorization),
         str(token),
         str(keys),
-        takes_secret_in_form=isinstance(methods, list) and "client_secret_post" in methods,
+        userinfo_endpoint=_optional(document.get("userinfo_endpoint")),
+        end_session_endpoint=_optional(document.get("end_session_endpoint")),
+        secret_places=_secret_places(document.get("token_endpoint_auth_methods_supported")),
         names_itself=document.get("authorization_response_iss_parameter_supported") is True,
     )
+
+
+def _optional(endpoint: object) -> str | None:
+    if endpoint is None or _is_private(endpoint):
+        return cast("str | None", endpoint)
+    raise IssuerAway("its metadata names an endpoint without https")
+
+
+def _secret_places(methods: object) -> tuple[SecretPlace, ...]:
+    """Return where an issuer may take the secret; nothing is said of what it takes of this client."""
+    listed = cast("list[object]", methods) if isinstance(methods, list) else []
+    if "client_secret_post" not in listed:
+        return ("header",)
+    return ("form", "header") if "client_secret_basic" in listed else ("form",)
 
 
 def _is_private(url: object) -> bool:

@@ -10,12 +10,13 @@ from typing import Final, cast
 
 import aiohttp
 
-from onrecord.adapters.page.visitors.issuer import IssuerAway, NotProven
+from onrecord.adapters.page.visitors.issuer import ClientRefused, IssuerAway, NotProven
 
 _LARGEST: Final = 1 << 20
 _CHUNK: Final = 1 << 16
 _OK: Final = 200
-_BAD_REQUESTS: Final = frozenset({400, 401, 403})
+_UNAUTHORIZED: Final = 401
+_BAD_REQUESTS: Final = frozenset({400, _UNAUTHORIZED, 403})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,14 @@ class IssuerHttp:
 
     seconds: float = 10.0
 
-    async def get(self, url: str) -> dict[str, object]:
-        """Return the object at a URL; IssuerAway where there is none."""
-        status, body = await self._answer("GET", url)
+    async def get(self, url: str, authorization: str | None = None) -> dict[str, object]:
+        """Return the object at a URL; IssuerAway where there is none.
+
+        NotProven where the Authorization is refused.
+        """
+        status, body = await self._answer("GET", url, authorization=authorization)
+        if authorization is not None and status in _BAD_REQUESTS:
+            raise NotProven(f"the issuer refuses the access token: {status}")
         if status != _OK:
             raise IssuerAway(f"it answers with {status}")
         return _object(body)
@@ -36,11 +42,14 @@ class IssuerHttp:
     ) -> dict[str, object]:
         """Return the object that a form is answered with; NotProven where the form is refused.
 
-        IssuerAway where the answer is no object.
+        ClientRefused where it is refused for how the service shows who it is (RFC 6749, 5.2). IssuerAway
+        where the answer is no object.
         """
         status, body = await self._answer("POST", url, form, authorization)
         if status in _BAD_REQUESTS:
-            raise NotProven(f"the issuer refuses the code or the client: {status}")
+            if status == _UNAUTHORIZED or _object(body).get("error") == "invalid_client":
+                raise ClientRefused(f"the issuer refuses the client or its secret: {status}")
+            raise NotProven(f"the issuer refuses the code: {status}")
         if status != _OK:
             raise IssuerAway(f"it answers with {status}")
         return _object(body)

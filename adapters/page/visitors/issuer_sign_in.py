@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
-from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import ConfigDict, Field
 from starlette.responses import RedirectResponse, Response
@@ -18,18 +17,26 @@ from onrecord.adapters.page.visitors.cookies import (
     set_cookie,
 )
 from onrecord.adapters.page.visitors.issuer import Issuer, IssuerAway, NotProven
+from onrecord.adapters.page.visitors.issuer_logouts import LOGOUT, IssuerLogouts
 from onrecord.adapters.page.visitors.pending_logins import (
     LONGEST_SECONDS,
     PendingLogin,
     PendingLogins,
 )
-from onrecord.adapters.page.visitors.roles import Claims, RoleRule, person_name, role_of
+from onrecord.adapters.page.visitors.roles import (
+    Claims,
+    RoleRule,
+    login_id_of,
+    person_id,
+    person_name,
+    role_of,
+)
 from onrecord.adapters.page.visitors.sign_in import SignInQuery, open_to_all
 from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, own_path
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.doors import is_of_another_page
 from onrecord.adapters.service.model import Empty, Model
-from onrecord.adapters.service.problems import FORBIDDEN, Problem
+from onrecord.adapters.service.problems import FORBIDDEN, Problem, response_of
 from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import ProblemType
@@ -74,8 +81,8 @@ class IssuerSignIn:
 
         Strangers may ask, so the issuer is asked for few at once.
         """
-        self.host: Final = issuer.host
-        self._issuer = issuer
+        self.issuer: Final = issuer
+        self.logouts: Final = IssuerLogouts(issuer)
         self._rules = tuple(rules)
         self._logins = logins or PendingLogins()
         self._open = Quota(_MOST_AT_ONCE)
@@ -90,7 +97,7 @@ class IssuerSignIn:
         self._open.enter(None)
         try:
             id_, login = self._logins.begin(f"{scheme}://{request.headers['host']}{CALLBACK}", path)
-            response = RedirectResponse(await self._issuer.login_url(login), 303, _NO_STORE)
+            response = RedirectResponse(await self.issuer.login_url(login), 303, _NO_STORE)
         except IssuerAway as error:
             raise _away(error) from None
         finally:
@@ -108,11 +115,14 @@ class IssuerSignIn:
                 _NOT_BEGUN,
                 f"Begin once more at {SIGN_IN}, in this browser, and finish within ten minutes.",
             )
+        latest = self.logouts.latest_id
         claims = await self._claims(call.query, login)
-        person = self._person(call, claims)
+        person, login_id = self._person(call, claims), login_id_of(claims)
+        if self.logouts.ended(person_id(claims), login_id, after=latest):
+            raise Problem(_NOT_PROVEN, "It signed you out in the meantime.")
         response = RedirectResponse(login.next_path, 303, _NO_STORE)
         delete_cookie(request, response, _COOKIE)
-        visitors.sign_in_person(person, request, response)
+        visitors.sign_in_person(person, login_id, request, response)
         return response
 
     async def _claims(self, query: CallbackQuery, login: PendingLogin) -> Claims:
@@ -120,7 +130,7 @@ class IssuerSignIn:
             raise Problem(_NOT_PROVEN, "It sent you back without a code: you or it said no.")
         self._open.enter(None)
         try:
-            return await self._issuer.claims(query.code, login, query.iss)
+            return await self.issuer.claims(query.code, login, query.iss)
         except NotProven as error:
             _LOG.warning("a login proves nobody: %s", error)
             raise Problem(_NOT_PROVEN, "What it sent is not taken. The log says why.") from None
@@ -140,8 +150,7 @@ class IssuerSignIn:
             name = person_name(claims)
         except InvalidContent:
             raise Problem(_NOT_PROVEN, "It gave you no name that can be recorded.") from None
-        id_ = uuid5(NAMESPACE_URL, f"{claims['iss']} {claims['sub']}")
-        return Access(call.tenant, role, name, person_id=id_)
+        return Access(call.tenant, role, name, person_id=person_id(claims))
 
 
 def routes_of(issuer: IssuerSignIn, visitors: Visitors) -> tuple[Route[Any, Any], ...]:
@@ -153,9 +162,17 @@ def routes_of(issuer: IssuerSignIn, visitors: Visitors) -> tuple[Route[Any, Any]
     async def end(call: Call[Any, Any]) -> Response:
         return await issuer.end(call, visitors)
 
+    async def sign_out(call: Call[Any, Any]) -> Response:
+        return await issuer.logouts.sign_out(call, visitors)
+
     return (
         replace(open_to_all("GET", _BEGIN, "pageBeginLogin", begin), query=SignInQuery),
         replace(open_to_all("GET", CALLBACK, "pageEndLogin", end), query=CallbackQuery),
+        replace(
+            open_to_all("POST", LOGOUT, "issuerEndSessions", sign_out),
+            media_type="text/plain",
+            problem=response_of,
+        ),
     )
 
 

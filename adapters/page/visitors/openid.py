@@ -1,50 +1,35 @@
-"""The code flow of OpenID Connect, with PKCE and a nonce, and the check of ID tokens, by Authlib."""
+"""The code flow of OpenID Connect, with PKCE and a nonce."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import time
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol, cast
+from collections.abc import Callable
+from typing import Final, cast
 from urllib.parse import quote
 
+from authlib.common.urls import add_params_to_uri  # type: ignore[import-untyped]
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # type: ignore[import-untyped]
 from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
-from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
-from joserfc import jwt
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet, KeySetSerialization
-from joserfc.jws import JWSRegistry
 
 from onrecord.adapters.page.visitors.issuer import (
     SCOPES,
     Client,
+    ClientRefused,
+    Logout,
     Metadata,
     NotProven,
+    SecretPlace,
     metadata_of,
 )
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.pending_logins import PendingLogin
 from onrecord.adapters.page.visitors.roles import Claims
-
-_ALGORITHMS: Final = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512"),
-)
-"""Signatures by a private key of the issuer. Not `none`, and none by a secret that the service knows too."""
-
-_LEEWAY: Final = 60
-"""How many seconds the clocks of the issuer and of the service may differ."""
+from onrecord.adapters.page.visitors.tokens import claims_with, proven_claims, proven_logout
 
 _KNOWN_FOR: Final = 3_600.0
 """How many seconds the endpoints of the issuer are kept. Its keys are asked for at each login."""
-
-
-class _Checked(Protocol):
-    """Claims that Authlib checks, as far as they are typed."""
-
-    def validate(self, now: int, leeway: int) -> None: ...
 
 
 class OpenIdIssuer:
@@ -71,6 +56,15 @@ class OpenIdIssuer:
     def host(self) -> str:
         """The host of the issuer, as people know it."""
         return self._client.host
+
+    @property
+    def logout_url(self) -> str | None:
+        """Where a browser goes to log out; None where there is no such place, or nobody knows yet."""
+        endpoint = None if self._known is None else self._known.end_session_endpoint
+        if endpoint is None:
+            return None
+        url: str = add_params_to_uri(endpoint, [("client_id", self._client.id)])
+        return url
 
     async def login_url(self, login: PendingLogin) -> str:
         """Return where a browser goes to log in; IssuerAway where nobody knows."""
@@ -99,11 +93,38 @@ class OpenIdIssuer:
         is_named_right = sender == self._client.issuer if sender else not metadata.names_itself
         if not is_named_right:
             raise NotProven("another issuer sent the browser back")
-        answer = await self._http.post(
-            metadata.token_endpoint, *_token_request(self._client, metadata, code, login)
-        )
+        answer = await self._redeemed(code, login, metadata)
         keys = await self._http.get(metadata.jwks_uri)
-        return proven_claims(answer, keys, self._client, login.nonce, int(self._now()))
+        claims = proven_claims(answer, keys, self._client, login.nonce, int(self._now()))
+        token = answer.get("access_token")
+        if metadata.userinfo_endpoint is None or not isinstance(token, str):
+            return claims
+        told = await self._http.get(metadata.userinfo_endpoint, f"Bearer {token}")
+        return claims_with(claims, told)
+
+    async def logout(self, token: str) -> Logout:
+        """Return whom a logout token signs out; NotProven and IssuerAway as `Issuer` has it."""
+        keys = await self._http.get((await self._metadata()).jwks_uri)
+        return proven_logout(token, keys, self._client, int(self._now()))
+
+    async def _redeemed(
+        self, code: str, login: PendingLogin, metadata: Metadata
+    ) -> dict[str, object]:
+        """Return what an issuer gives for a code, wherever it takes the secret of this client.
+
+        An issuer may list two places, and take one of each client. It looks at the secret before the code.
+        """
+        *places, last = metadata.secret_places
+        for place in places:
+            try:
+                return await self._http.post(
+                    metadata.token_endpoint, *_token_request(self._client, place, code, login)
+                )
+            except ClientRefused:
+                continue
+        return await self._http.post(
+            metadata.token_endpoint, *_token_request(self._client, last, code, login)
+        )
 
     async def _metadata(self) -> Metadata:
         async with self._looking:
@@ -114,49 +135,17 @@ class OpenIdIssuer:
             return self._known
 
 
-def proven_claims(
-    answer: Mapping[str, object],
-    keys: Mapping[str, object],
-    client: Client,
-    nonce: str,
-    now: int,
-) -> Claims:
-    """Return the claims of the ID token in an answer, if one of the issuer's keys signed it.
-
-    NotProven where it did not, or the token is another issuer's, another client's, another login's, or
-    expired.
-    """
-    token = answer.get("id_token")
-    if not isinstance(token, str):
-        raise NotProven("there is no ID token")
-    options = {
-        "iss": {"essential": True, "value": client.issuer},
-        "aud": {"essential": True, "value": client.id},
-        "sub": {"essential": True},
-    }
-    params = {"nonce": nonce, "client_id": client.id, "access_token": answer.get("access_token")}
-    registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
-    try:
-        key_set = KeySet.import_key_set(cast("KeySetSerialization", keys))
-        signed = jwt.decode(token, key_set, registry=registry)
-        claims = cast("_Checked", CodeIDToken(signed.claims, signed.header, options, params))
-        claims.validate(now, _LEEWAY)
-    except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NotProven(f"{type(error).__name__} {getattr(error, 'claim', '')}".strip()) from None
-    return signed.claims
-
-
 def _token_request(
-    client: Client, metadata: Metadata, code: str, login: PendingLogin
+    client: Client, place: SecretPlace, code: str, login: PendingLogin
 ) -> tuple[dict[str, str], str | None]:
-    """Return the form that a code is redeemed by, and the Authorization where the form has no secret."""
+    """Return the form that a code is redeemed by, and the Authorization where the secret is there."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": login.redirect_uri,
         "code_verifier": login.verifier,
     }
-    if metadata.takes_secret_in_form:
+    if place == "form":
         return {**form, "client_id": client.id, "client_secret": client.secret}, None
     # RFC 6749, 2.3.1: both are encoded first.
     pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"

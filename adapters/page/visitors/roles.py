@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from onrecord.adapters.inputs.arguments import name_given
 from onrecord.adapters.service.access import Role
@@ -70,6 +71,17 @@ def role_of(claims: Claims, rules: Iterable[RoleRule]) -> Role | None:
     """Return the role that may do most of those that rules give to a person; None for nobody's."""
     roles = {rule.role for rule in rules if rule.fits(claims)}
     return next((role for role in _ROLES if role in roles), None)
+
+
+def person_id(claims: Claims) -> UUID:
+    """Return the id of a person: the same one for each login at the same issuer."""
+    return uuid5(NAMESPACE_URL, f"{claims['iss']} {claims['sub']}")
+
+
+def login_id_of(claims: Claims) -> str | None:
+    """Return the issuer's id of the login that proved the claims; None where it says none."""
+    id_ = claims.get("sid")
+    return id_ if isinstance(id_, str) and id_ else None
 
 
 def person_name(claims: Claims) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from onrecord.adapters.caches.newest import Newest
+from onrecord.adapters.page.visitors.issuer import Logout
 from onrecord.adapters.service.access import Access
 
 Visitor: TypeAlias = str | Access
@@ -31,11 +32,20 @@ _ID_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Whom a session stands for, when it began, and when it was used last, in seconds."""
+    """Whom a session stands for, when it began, and when it was used last, in seconds.
+
+    `login_id` is the issuer's own id of the login that it came of; None where it says none.
+    """
 
     visitor: Visitor = field(repr=False)
     began: float
     used: float
+    login_id: str | None = field(default=None, repr=False)
+
+    def is_ended_by(self, logout: Logout) -> bool:
+        """Return whether it stands for a person whom an issuer signed out."""
+        person_id = self.visitor.person_id if isinstance(self.visitor, Access) else None
+        return person_id is not None and logout.ends(person_id, self.login_id)
 
 
 class Sessions:
@@ -46,13 +56,13 @@ class Sessions:
         self._elapsed = elapsed
         self._sessions: Newest[str, Session] = Newest(most)
 
-    def begin(self, visitor: Visitor) -> str:
+    def begin(self, visitor: Visitor, login_id: str | None = None) -> str:
         """Return the id of a new session, which stands for a key or a person."""
         of_visitor = [id_ for id_, each in self._sessions.items() if each.visitor == visitor]
         if len(of_visitor) >= MOST_OF_VISITOR:
             self.end(of_visitor[0])
         id_, now = secrets.token_urlsafe(_ID_BYTES), self._elapsed()
-        self._sessions[id_] = Session(visitor, began=now, used=now)
+        self._sessions[id_] = Session(visitor, began=now, used=now, login_id=login_id)
         return id_
 
     def visitor(self, id_: str, *, is_used: bool = True) -> Visitor | None:
@@ -71,6 +81,14 @@ class Sessions:
             self._sessions[id_] = replace(session, used=now)
         return session.visitor
 
-    def end(self, id_: str) -> None:
-        """End a session, if there is one."""
-        self._sessions.pop(id_, None)
+    def end(self, id_: str) -> Visitor | None:
+        """End a session, and return whom it stood for; None where there is none."""
+        session = self._sessions.pop(id_, None)
+        return None if session is None else session.visitor
+
+    def end_by(self, logout: Logout) -> int:
+        """End the sessions of whom an issuer signed out; return how many there were."""
+        ids = [id_ for id_, session in self._sessions.items() if session.is_ended_by(logout)]
+        for id_ in ids:
+            self.end(id_)
+        return len(ids)

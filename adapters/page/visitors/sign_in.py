@@ -11,7 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page, rendered
 from onrecord.adapters.page.forms import form_of
+from onrecord.adapters.page.visitors.issuer import Issuer
 from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, must_be_own_page, own_path
+from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import (
     UNAUTHENTICATED,
@@ -29,13 +31,15 @@ class SignInQuery(Model):
 
     next: str = Field("/", max_length=8_192)
     """A path of this site."""
+    signed_out: bool = False
+    """Whether a person comes from signing out, who came by the issuer."""
 
 
 class SignIn:
     """The answers of signing in and out."""
 
-    def __init__(self, visitors: Visitors, issuer: str | None) -> None:
-        """Let these visitors in, by a key or by an issuer that is called so.
+    def __init__(self, visitors: Visitors, issuer: Issuer | None) -> None:
+        """Let these visitors in, by a key or by an issuer.
 
         Strangers may ask, so few are looked at once. To guess a key of 256 random bits is hopeless at
         any rate, and the keyring looks for none in the log that is merely made up.
@@ -46,7 +50,8 @@ class SignIn:
 
     async def form(self, call: Call[SignInQuery, Empty]) -> Response:
         """Return the page where a key is given."""
-        return await self._form(call, own_path(call.query.next), is_wrong=False)
+        is_out, path = call.query.signed_out, own_path(call.query.next)
+        return await self._form(call, path, is_wrong=False, is_signed_out=is_out)
 
     async def begin(self, call: Call[Empty, Empty]) -> Response:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
@@ -62,7 +67,8 @@ class SignIn:
     async def end(self, call: Call[Empty, Empty]) -> Response:
         """End the session, and return to the form."""
         response = RedirectResponse(SIGN_IN, 303, {"clear-site-data": '"cache"'})
-        self._visitors.sign_out(call.request, response)
+        if isinstance(self._visitors.sign_out(call.request, response), Access):
+            response.headers["location"] = f"{SIGN_IN}?signed_out=true"
         return response
 
     async def _begun(self, call: Call[Empty, Empty], fields: Mapping[str, str]) -> Response:
@@ -78,18 +84,21 @@ class SignIn:
             response.headers.update(headers_of(problem))
         return response
 
-    async def _form(self, call: Call[Any, Any], path: str, *, is_wrong: bool) -> Response:
+    async def _form(
+        self, call: Call[Any, Any], path: str, *, is_wrong: bool, is_signed_out: bool = False
+    ) -> Response:
         return await rendered(
             call,
             "sign_in.html",
             next=path,
             is_wrong=is_wrong,
+            is_signed_out=is_signed_out,
             issuer=self._issuer,
             is_open=await self._visitors.is_open_to(call.request),
         )
 
 
-def routes_of(visitors: Visitors, issuer: str | None = None) -> tuple[Route[Any, Any], ...]:
+def routes_of(visitors: Visitors, issuer: Issuer | None = None) -> tuple[Route[Any, Any], ...]:
     """Return the routes by which these visitors sign in and out; `issuer` is who else lets them in."""
     sign_in = SignIn(visitors, issuer)
     return (

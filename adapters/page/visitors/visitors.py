@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from onrecord.adapters.page.answers import problem_page
 from onrecord.adapters.page.visitors.cookies import cookie_of, delete_cookie, set_cookie
+from onrecord.adapters.page.visitors.issuer import Logout
 from onrecord.adapters.page.visitors.sessions import Sessions, Visitor
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.doors import Door
@@ -74,23 +75,34 @@ class Visitors:
         await self._door.access_by(token, request)
         self._begin(token, request, response)
 
-    def sign_in_person(self, person: Access, request: Request, response: Response) -> None:
-        """Begin a session of a person whom an issuer named, and answer with its cookie."""
-        self._begin(person, request, response)
+    def sign_in_person(
+        self, person: Access, login_id: str | None, request: Request, response: Response
+    ) -> None:
+        """Begin a session of a person whom an issuer named, and answer with its cookie.
 
-    def sign_out(self, request: Request, response: Response) -> None:
-        """End the session that a browser has, and take its cookie back."""
+        `login_id` is the issuer's id of the login, None for none.
+        """
+        self._begin(person, request, response, login_id)
+
+    def sign_out(self, request: Request, response: Response) -> Visitor | None:
+        """End the session that a browser has, and take its cookie back; return whom it stood for."""
         must_be_own_page(request)
-        self._sessions.end(cookie_of(request, _COOKIE))
         delete_cookie(request, response, _COOKIE)
+        return self._sessions.end(cookie_of(request, _COOKIE))
 
-    def _begin(self, visitor: Visitor, request: Request, response: Response) -> None:
+    def end_by(self, logout: Logout) -> int:
+        """End the sessions of whom an issuer signed out; return how many there were."""
+        return self._sessions.end_by(logout)
+
+    def _begin(
+        self, visitor: Visitor, request: Request, response: Response, login_id: str | None = None
+    ) -> None:
         """Begin a session in place of the one that the browser had.
 
         An id that somebody else put there lets nobody in.
         """
         self._sessions.end(cookie_of(request, _COOKIE))
-        set_cookie(request, response, _COOKIE, self._sessions.begin(visitor))
+        set_cookie(request, response, _COOKIE, self._sessions.begin(visitor, login_id))
 
 
 def problem_or_sign_in(problem: Problem, instance: str) -> Response:

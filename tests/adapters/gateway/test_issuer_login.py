@@ -23,7 +23,7 @@ WHOLE = SignInSettings(
 def test_an_issuer_that_is_said_whole_is_one() -> None:
     sign_in = issuer_sign_in(WHOLE)
     assert sign_in is not None
-    assert sign_in.host == "login.example.org"
+    assert sign_in.issuer.host == "login.example.org"
     assert issuer_sign_in(SignInSettings()) is None
 
 

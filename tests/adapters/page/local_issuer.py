@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from joserfc import jwt
@@ -37,6 +37,10 @@ class LocalIssuer:
     sign: Callable[[dict[str, Any]], str | None] | None = None
     logins: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """The queries of those who logged in, by code: each code counts once."""
+    userinfo: dict[str, Any] | None = None
+    """What it says of whoever logged in beside the ID token, to whom has the access token."""
+    refuses: Literal["form", "header"] | None = None
+    """Where it does not take the secret of this client."""
     auth: list[str] = field(default_factory=list[str])
     """How clients showed who they are."""
 
@@ -47,6 +51,7 @@ class LocalIssuer:
                 Route("/authorize", self._authorize),
                 Route("/token", self._token, methods=["POST"]),
                 Route("/keys", self._keys),
+                Route("/userinfo", self._userinfo),
             ]
         )
 
@@ -61,6 +66,7 @@ class LocalIssuer:
                 "authorization_endpoint": f"{self.url}/authorize",
                 "token_endpoint": f"{self.url}/token",
                 "jwks_uri": f"{self.url}/keys",
+                **({} if self.userinfo is None else {"userinfo_endpoint": f"{self.url}/userinfo"}),
                 **self.metadata,
             }
         )
@@ -77,6 +83,8 @@ class LocalIssuer:
     async def _token(self, request: Request) -> Response:
         form = {name: str(value) for name, value in (await request.form()).items()}
         self.auth.append(request.headers.get("authorization") or form.get("client_secret", ""))
+        if self.refuses == ("form" if "client_secret" in form else "header"):
+            return JSONResponse({"error": "invalid_client"}, 400)
         login = self.logins.pop(form["code"], None)
         if login is None or _challenge(form["code_verifier"]) != login["code_challenge"]:
             return JSONResponse({"error": "invalid_grant"}, 400)
@@ -86,6 +94,11 @@ class LocalIssuer:
         named = {"iss": self.url, "aud": CLIENT, "nonce": login["nonce"]}
         token = (self.sign or self.signed)({**times, **named, **self.claims})
         return JSONResponse({"access_token": "access", "token_type": "Bearer", "id_token": token})
+
+    async def _userinfo(self, request: Request) -> Response:
+        if request.headers.get("authorization") != "Bearer access":
+            return JSONResponse({"error": "invalid_token"}, 401)
+        return JSONResponse(self.userinfo)
 
     async def _keys(self, request: Request) -> Response:
         del request

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
@@ -24,9 +24,8 @@ from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, Pend
 from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
 from onrecord.adapters.service.access import Keyring
-from onrecord.adapters.terminal.output import named
 from tests.adapters.page.hostile_tokens import HOSTILE
-from tests.adapters.page.local_issuer import CLIENT, SECRET, LocalIssuer, local_issuer
+from tests.adapters.page.local_issuer import ADA, CLIENT, SECRET, LocalIssuer, local_issuer
 from tests.adapters.page.test_page_approvals import waiting
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.page.test_visitors import FORM, OWN
@@ -133,6 +132,24 @@ def test_the_issuer_sees_the_secret_as_it_likes(page: Page, methods: list[str] |
     assert page.sign_in().headers["location"] == "/"
     encoded = base64.b64encode(b"onrecord%20page:s%3Aw%2Fordfish").decode()
     assert page.issuer.auth == [SECRET if methods else f"Basic {encoded}"]
+
+
+@pytest.mark.parametrize("refused", ["form", "header"])
+def test_an_issuer_that_lists_two_ways_may_take_one_of_this_client(
+    page: Page, refused: Literal["form", "header"]
+) -> None:
+    ways = ["client_secret_post", "client_secret_basic"]
+    page.issuer.metadata["token_endpoint_auth_methods_supported"] = ways
+    page.issuer.refuses = refused
+    assert page.sign_in().headers["location"] == "/"
+
+
+def test_an_issuer_that_takes_the_secret_nowhere_is_told_of_in_the_log(
+    page: Page, caplog: pytest.LogCaptureFixture
+) -> None:
+    page.issuer.refuses = "header"
+    assert begins_nothing(page.sign_in(), 403)
+    assert "the issuer refuses the client or its secret" in caplog.text
 
 
 def test_a_session_of_a_person_ends_and_reaches_pages_alone(page: Page) -> None:
@@ -311,6 +328,30 @@ def test_a_person_without_an_email_is_named_by_what_the_issuer_decides(page: Pag
     assert "&lt;b&gt;root (4711)" in page.get("/", session).data.decode()
 
 
+def test_what_the_id_token_does_not_say_the_issuer_is_asked_for(page: Page) -> None:
+    page.issuer.claims = {"sub": "4711"}
+    page.issuer.userinfo = {**ADA, "groups": ["guests"]}
+    session = cookies_of(page.sign_in())["onrecord"]
+    assert ">ada@example.org<" in page.get("/", session).data.decode()
+
+
+def test_the_id_token_goes_before_what_the_issuer_says_beside_it(page: Page) -> None:
+    page.issuer.claims = {"sub": "4711", "groups": ["guests"]}
+    page.issuer.userinfo = {"sub": "4711", "groups": ["auditors"]}
+    assert begins_nothing(page.sign_in(), 403)
+
+
+@pytest.mark.parametrize("sub", ["4712", None, 4711])
+def test_what_the_issuer_says_of_somebody_else_lets_nobody_in(page: Page, sub: object) -> None:
+    page.issuer.userinfo = {**ADA, "sub": sub}
+    assert begins_nothing(page.sign_in(), 403)
+
+
+def test_an_issuer_that_does_not_say_more_where_it_said_it_would_lets_nobody_in(page: Page) -> None:
+    page.issuer.metadata["userinfo_endpoint"] = f"{page.issuer.url}/nothing"
+    assert begins_nothing(page.sign_in(), 503)
+
+
 # An issuer that is not there.
 
 
@@ -333,6 +374,8 @@ def test_an_issuer_that_does_not_answer_holds_nobody_up() -> None:
         {"token_endpoint": "https://[evil"},
         {"authorization_endpoint": "javascript:alert(1)"},
         {"jwks_uri": None},
+        {"userinfo_endpoint": "http://evil.example/userinfo"},
+        {"end_session_endpoint": "javascript:alert(1)"},
         {"padding": "x" * 2_000_000},
     ],
 )

@@ -1,0 +1,138 @@
+"""What the tokens of an issuer prove: who somebody is, and who was signed out, by Authlib and joserfc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol, cast
+
+from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet, KeySetSerialization
+from joserfc.jws import JWSRegistry
+
+from onrecord.adapters.page.visitors.issuer import Client, Logout, NotProven
+from onrecord.adapters.page.visitors.roles import Claims, person_id
+
+_ALGORITHMS: Final = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512"),
+)
+"""Signatures by a private key of the issuer. Not `none`, and none by a secret that the service knows too."""
+
+_LEEWAY: Final = 60
+"""How many seconds the clocks of the issuer and of the service may differ."""
+
+_LOGOUT: Final = "http://schemas.openid.net/event/backchannel-logout"
+"""The event that a token says who was signed out by."""
+
+_LOGOUT_SECONDS: Final = 600
+"""How old a logout token is at most. Older drafts gave it no end."""
+
+_UNSOUND: Final = (JoseError, ValueError, TypeError, KeyError, AttributeError)
+"""What is raised for tokens, keys and claims that are not as they should be."""
+
+
+class _Checked(Protocol):
+    """Claims that Authlib checks, as far as they are typed."""
+
+    def validate(self, now: int, leeway: int) -> None: ...
+
+
+def proven_claims(
+    answer: Mapping[str, object],
+    keys: Mapping[str, object],
+    client: Client,
+    nonce: str,
+    now: int,
+) -> Claims:
+    """Return the claims of the ID token in an answer, if one of the issuer's keys signed it.
+
+    NotProven where it did not, or the token is another issuer's, another client's, another login's, or
+    expired.
+    """
+    token = answer.get("id_token")
+    if not isinstance(token, str):
+        raise NotProven("there is no ID token")
+    options = {
+        "iss": {"essential": True, "value": client.issuer},
+        "aud": {"essential": True, "value": client.id},
+        "sub": {"essential": True},
+    }
+    params = {"nonce": nonce, "client_id": client.id, "access_token": answer.get("access_token")}
+    signed = _signed(token, keys)
+    try:
+        claims = cast("_Checked", CodeIDToken(signed.claims, signed.header, options, params))
+        claims.validate(now, _LEEWAY)
+    except _UNSOUND as error:
+        raise _not_proven(error) from None
+    return signed.claims
+
+
+def claims_with(claims: Claims, userinfo: Claims) -> Claims:
+    """Return the claims of an ID token and those that the userinfo has beside them.
+
+    NotProven where these are of somebody else (OpenID Connect Core, 5.3.2).
+    """
+    if userinfo.get("sub") != claims["sub"]:
+        raise NotProven("the userinfo is of somebody else")
+    return {**userinfo, **claims}
+
+
+def proven_logout(token: str, keys: Mapping[str, object], client: Client, now: int) -> Logout:
+    """Return whom a logout token signs out, if one of the issuer's keys signed it.
+
+    NotProven where it did not, or the token is another issuer's, another client's, old, or no logout token
+    (OpenID Connect Back-Channel Logout 1.0, 2.6).
+    """
+    signed = _signed(token, keys)
+    rules = jwt.JWTClaimsRegistry(
+        now,
+        _LEEWAY,
+        iss={"essential": True, "value": client.issuer},
+        aud={"essential": True, "value": client.id},
+        iat={"essential": True},
+    )
+    try:
+        rules.validate(signed.claims)
+    except _UNSOUND as error:
+        raise _not_proven(error) from None
+    return _logout_of(signed.claims, now)
+
+
+def _logout_of(claims: Claims, now: int) -> Logout:
+    events, issued = claims.get("events"), claims["iat"]
+    if not isinstance(events, dict):
+        raise NotProven("it is no logout token")
+    if not isinstance(cast("dict[str, object]", events).get(_LOGOUT), dict):
+        raise NotProven("it is no logout token")
+    # An ID token has one: neither is taken for the other.
+    if "nonce" in claims:
+        raise NotProven("a logout token has no nonce")
+    if not isinstance(issued, int | float) or now - issued > _LOGOUT_SECONDS + _LEEWAY:
+        raise NotProven("the logout token is old")
+    id_, sub, login_id = (_text(claims, name) for name in ("jti", "sub", "sid"))
+    if id_ is None or (sub is None and login_id is None):
+        raise NotProven("the logout token names nobody, or not itself")
+    return Logout(id_, None if sub is None else person_id(claims), login_id)
+
+
+def _text(claims: Claims, name: str) -> str | None:
+    value = claims.get(name)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise NotProven(f"{name} is no text")
+
+
+def _signed(token: str, keys: Mapping[str, object]) -> jwt.Token:
+    """Return a token that one of these keys signed; NotProven where none did."""
+    registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
+    try:
+        key_set = KeySet.import_key_set(cast("KeySetSerialization", keys))
+        return jwt.decode(token, key_set, registry=registry)
+    except _UNSOUND as error:
+        raise _not_proven(error) from None
+
+
+def _not_proven(error: Exception) -> NotProven:
+    return NotProven(f"{type(error).__name__} {getattr(error, 'claim', '')}".strip())
