@@ -200,7 +200,9 @@ def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_
         path, form = "/c/a/calls/c%2F1/approve", b"question=3:0&reason=paid&actor=bob"
         assert service.ask("POST", path, body=form, headers=headers).status == 303
     with onrecord.connect(url) as store:
-        decision = decided_call(store, named(store, "a"), "c/1", ApprovalQuestion(3, 0))
+        decision = decided_call(
+            store, require_conversation(store, "a"), "c/1", ApprovalQuestion(3, 0)
+        )
         (deed,) = store.views.audit(type="approval.decided").entries
     assert (deed.actor_name, deed.on_behalf_of) == ("ada@example.org", None)
     assert decision is not None
