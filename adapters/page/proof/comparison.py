@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from onrecord.adapters.encryption.encrypted_log import stored_of
-from onrecord.adapters.page.proof.sealed_shard import is_comparable, shard_faults
+from onrecord.adapters.page.proof.sealed_shard import is_comparable, most_compared, shard_faults
 from onrecord.adapters.seals.checkpoints import SealedCheckpoint, ShardSeals
 from onrecord.adapters.seals.proofs import ShardProofs
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageUnavailable
@@ -21,7 +21,8 @@ class SealComparison:
 
     `proved` of its events are in the tree of the checkpoint, unchanged; `later` came after it. `newest` is
     the size of the last checkpoint, which was proved to go on from this one. `is_shard_whole` says that the log
-    has all events that the checkpoint covers, of this conversation and of others. `unread` says why the place
+    has all events that the checkpoint covers, of this conversation and of others. `most` is how many of them are
+    compared at most, where it covers more. `unread` says why the place
     could not be read; `checkpoint` is None then, if it was not reached.
     """
 
@@ -33,6 +34,7 @@ class SealComparison:
     later: int = 0
     newest: int | None = None
     is_shard_whole: bool = False
+    most: int | None = None
     faults: tuple[Fault, ...] = ()
     unread: str | None = None
 
@@ -90,6 +92,7 @@ def _proved(
         later=later,
         newest=last.checkpoint.size if last is not None and is_continued else None,
         is_shard_whole=is_compared and not faults,
+        most=most_compared(size),
         faults=tuple(faults),
     )
 

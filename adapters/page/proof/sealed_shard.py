@@ -22,7 +22,12 @@ _Leaf = tuple[int, bytes]
 
 def is_comparable(backend: Backend, size: int) -> bool:
     """Return whether a shard can be compared up to a size: all of it is seen, and it is not too much."""
-    return size <= MOST and stored_of(backend).inventory().shows_all_tenants()
+    return most_compared(size) is None and stored_of(backend).inventory().shows_all_tenants()
+
+
+def most_compared(size: int) -> int | None:
+    """Return how many events of a shard are compared at most, where it has more; None where all are."""
+    return MOST if size > MOST else None
 
 
 def shard_faults(

@@ -23,6 +23,7 @@ from onrecord.adapters.page.visitors.openid import OpenIdIssuer
 from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, PendingLogins
 from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.service.access import Keyring
 from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import ADA, CLIENT, SECRET, LocalIssuer, local_issuer

@@ -157,8 +157,11 @@ def test_what_only_the_whole_log_shows_is_said_of_a_large_shard(
     monkeypatch.setattr(sealed_shard, "MOST", 9)
     text = words(verified(page, "0:10"))
     assert "What was checked holds" in text
+    assert "This seal covers 10 events of all conversations, more than the 9" in text
     assert "Whether events were taken away or replaced, only the whole log shows" in text
-    assert "All that was sealed holds" in words(verified(page, "0:8"))
+    of_few = words(verified(page, "0:8"))
+    assert "All that was sealed holds" in of_few
+    assert "This seal covers" not in of_few
 
 
 def _is_of(row: Row, other: Row) -> bool:
