@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, existing_file, known_api
+from onrecord.adapters.cli.program.options import AsJson, existing_file, known_api
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.terminal import output

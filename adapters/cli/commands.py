@@ -9,7 +9,6 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.cli import (
-    audit,
     capability_commands,
     conversation_commands,
     document_commands,
@@ -24,11 +23,10 @@ from onrecord.adapters.cli import (
     tool_commands,
     transfer,
     upkeep,
-    view_keeping,
-    views,
-    worker,
 )
-from onrecord.adapters.cli.program import AsJson, Command, app
+from onrecord.adapters.cli.program.options import AsJson
+from onrecord.adapters.cli.program.program import Command, app
+from onrecord.adapters.cli.views import audit, keeping, views, worker
 
 __all__ = ["app"]
 
@@ -147,13 +145,13 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
     ),
     "Serve it": (serve.serve, serve.mcp),
     "Keep the views up to date": (
-        view_keeping.views,
+        keeping.views,
         worker.worker,
-        view_keeping.parked,
-        view_keeping.retry,
-        view_keeping.pause,
-        view_keeping.resume,
-        view_keeping.rebuild,
+        keeping.parked,
+        keeping.retry,
+        keeping.pause,
+        keeping.resume,
+        keeping.rebuild,
     ),
 }
 """The commands by what somebody wants to do."""

@@ -14,8 +14,19 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened, show_and_record
-from onrecord.adapters.cli.views import After, ConversationOption, Limit, Since, Until, show_page
+from onrecord.adapters.cli.program.options import (
+    After,
+    AsJson,
+    At,
+    ConversationOption,
+    Key,
+    Limit,
+    Lines,
+    Since,
+    Until,
+    Url,
+)
+from onrecord.adapters.cli.program.stores import opened, show_and_record, show_page
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.store import Store, backend_of

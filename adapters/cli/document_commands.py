@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from onrecord.adapters.cli.history_commands import state_document
-from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened
+from onrecord.adapters.cli.program.options import AsJson, At, Key, Url
+from onrecord.adapters.cli.program.stores import opened
 from onrecord.adapters.presentation.control_characters import escaped, flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size

@@ -10,17 +10,8 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import (
-    STANDARD_INPUT,
-    AsJson,
-    Url,
-    acting_name,
-    note_ciphertext,
-    opened,
-    place,
-    write_pieces,
-)
-from onrecord.adapters.cli.views import Since, Until
+from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, Since, Until, Url, place
+from onrecord.adapters.cli.program.stores import acting_name, note_ciphertext, opened, write_pieces
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.settings import seals_given, settings

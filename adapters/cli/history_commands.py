@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, At, Key, Url, existing_file, opened
+from onrecord.adapters.cli.program.options import AsJson, At, Key, Url, existing_file
+from onrecord.adapters.cli.program.stores import opened
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import require_conversation

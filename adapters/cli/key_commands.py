@@ -11,7 +11,9 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, Command, CommandGroup, Url, acting_name, opened
+from onrecord.adapters.cli.program.options import AsJson, Url
+from onrecord.adapters.cli.program.program import Command, CommandGroup
+from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows

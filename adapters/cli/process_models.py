@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, InputFile
+from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, InputFile
 from onrecord.adapters.cli.tool_commands import draw_definition, takes
 from onrecord.adapters.presentation.control_characters import escaped, flat
 from onrecord.adapters.terminal import output

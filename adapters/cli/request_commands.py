@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from onrecord.adapters.cli.program import (
+from onrecord.adapters.cli.program.options import (
     STANDARD_INPUT,
     Api,
     AsJson,
@@ -21,8 +21,8 @@ from onrecord.adapters.cli.program import (
     Strategy,
     Thinking,
     Url,
-    opened,
 )
+from onrecord.adapters.cli.program.stores import opened
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import Store, backend_of

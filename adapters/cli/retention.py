@@ -9,15 +9,9 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import (
-    AsJson,
-    Command,
-    CommandGroup,
-    Url,
-    acting_name,
-    age_given,
-    opened,
-)
+from onrecord.adapters.cli.program.options import AsJson, Url, age_given
+from onrecord.adapters.cli.program.program import Command, CommandGroup
+from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.streams.lineage import keys_of

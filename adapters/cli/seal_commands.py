@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, Url, opened
+from onrecord.adapters.cli.program.options import AsJson, Url
+from onrecord.adapters.cli.program.stores import opened
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from onrecord.adapters.cli.program import Url, acting_name, opened
+from onrecord.adapters.cli.program.options import Url
+from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.telemetry.logs import LogFormat, log_config
 from onrecord.adapters.terminal import output
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, At, Key, Url, acting_name, known_api, opened
+from onrecord.adapters.cli.program.options import AsJson, At, Key, Url, known_api
+from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import moment

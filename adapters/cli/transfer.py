@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.app import connect, is_there
-from onrecord.adapters.cli.program import (
+from onrecord.adapters.cli.program.options import (
     SESSIONS,
     STANDARD_INPUT,
     AsJson,
     InputFile,
     Url,
     history_form,
-    note_ciphertext,
-    opened,
-    write_pieces,
 )
+from onrecord.adapters.cli.program.stores import note_ciphertext, opened, write_pieces
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.store import Store, backend_of

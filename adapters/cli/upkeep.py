@@ -12,7 +12,8 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli.program import AsJson, Url, acting_name, age_given, opened, time_given
+from onrecord.adapters.cli.program.options import AsJson, Url, age_given, time_given
+from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
 from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.presentation.control_characters import flat
@@ -52,9 +53,7 @@ Prefix = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Those whose key begins with it.", show_default=False),
 ]
-Expired = Annotated[
-    bool, typer.Option("--expired", help="Those whose retention class has run out.")
-]
+Expired = Annotated[bool, typer.Option("--expired", help="Those whose retention class ran out.")]
 Reason = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Why; this is kept for good.", show_default="you are asked"),

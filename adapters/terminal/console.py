@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Terminal(Console):
     """Draws text as text: no markup, no emoji names, no control codes but Rich's own.
 
-    Whoever draws a text escapes it before it is measured (`output.flat`). What nobody thought of is
+    Whoever draws a text escapes it before it is measured (`flat`). What nobody thought of is
     escaped here: a table may then be crooked, but says what it says.
     """
 

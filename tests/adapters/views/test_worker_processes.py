@@ -18,8 +18,8 @@ from uuid import UUID, uuid4
 import pytest
 from typer.testing import CliRunner
 
-from onrecord.adapters.cli import worker as worker_command
 from onrecord.adapters.cli.commands import app
+from onrecord.adapters.cli.views import worker as worker_command
 from onrecord.adapters.redis.tails import tail_key
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.store import Store

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.cli.view_keeping import rebuild_view
+from onrecord.adapters.cli.views.keeping import rebuild_view
 from onrecord.adapters.storage.postgres.connections import Connections
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.postgres.keeper import PostgresKeeper

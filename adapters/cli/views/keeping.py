@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, Projections, Url, opened, registered
+from onrecord.adapters.cli.program.options import AsJson, Projections, Url
+from onrecord.adapters.cli.program.stores import opened, registered
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.view_entries import conversation_name, entry_document

@@ -1,25 +1,29 @@
-"""The commands that read views: `overview`, `search`, `audit`, `in-force`, `usage`."""
+"""The commands that read views: `overview`, `search`, `in-force`, `usage`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onrecord.adapters.cli.program import (
+from onrecord.adapters.cli.program.options import (
+    Actor,
+    After,
     AsJson,
+    ConversationOption,
+    Deployment,
+    Limit,
+    Model,
+    Policy,
+    Since,
+    Tool,
+    Until,
     Url,
-    opened,
-    show_and_record,
-    time_given,
 )
-from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.cli.program.stores import show_page
 from onrecord.adapters.terminal.view_listings import HITS, IN_FORCE, OVERVIEW, usage_listing
-from onrecord.adapters.terminal.view_pages import Listing, caught_up
 
 if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page
@@ -32,49 +36,6 @@ def _day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is no day: write 2026-11-21") from None
-
-
-Limit = Annotated[int, typer.Option(min=1, max=1_000, metavar="N", help="Show at most N entries.")]
-After = Annotated[
-    str | None, typer.Option(metavar="CURSOR", help="Go on where the last page ended.")
-]
-_SINCE = "From that time on: a day or a time, in UTC unless it says otherwise."
-Since = Annotated[datetime | None, typer.Option(metavar="TIME", parser=time_given, help=_SINCE)]
-Until = Annotated[
-    datetime | None, typer.Option(metavar="TIME", parser=time_given, help="Before that time.")
-]
-ConversationOption = Annotated[
-    str | None,
-    typer.Option(
-        "--conversation", "-c", metavar="KEY", help="Of this conversation only: its key, or its id."
-    ),
-]
-Actor = Annotated[str | None, typer.Option(metavar="NAME", help="Who did it, by name.")]
-Model = Annotated[str | None, typer.Option(metavar="NAME", help="Of this model only.")]
-Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool only.")]
-Policy = Annotated[
-    str | None, typer.Option(metavar="VERSION", help="Under this version of the policy.")
-]
-Deployment = Annotated[str | None, typer.Option(metavar="NAME", help="By this deployment.")]
-
-
-def show_page(
-    context: typer.Context,
-    url: str | None,
-    listing: Listing[Any],
-    query: Callable[[Views, Callable[[str | None], UUID | None]], Page[Any]],
-    *,
-    as_json: bool,
-) -> None:
-    """Show the page that a query gives; it gets the views, and the ids of conversations by name."""
-    with opened(context, url) as store:
-
-        def id_of(name: str | None) -> UUID | None:
-            # A key may look like an id, so an id is looked for as a key first.
-            return None if name is None else require_conversation(store, name).conversation_id
-
-        page = caught_up(store, lambda: query(store.views, id_of))
-        show_and_record(context, store, listing, page, as_json=as_json)
 
 
 def overview(

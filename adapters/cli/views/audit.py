@@ -11,19 +11,10 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program import (
-    AsJson,
-    Url,
-    acting_name,
-    opened,
-    record_read,
-    show_and_record,
-    time_given,
-    write_pieces,
-)
-from onrecord.adapters.cli.views import (
+from onrecord.adapters.cli.program.options import (
     Actor,
     After,
+    AsJson,
     ConversationOption,
     Deployment,
     Limit,
@@ -32,6 +23,15 @@ from onrecord.adapters.cli.views import (
     Since,
     Tool,
     Until,
+    Url,
+    time_given,
+)
+from onrecord.adapters.cli.program.stores import (
+    acting_name,
+    opened,
+    record_read,
+    show_and_record,
+    write_pieces,
 )
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size

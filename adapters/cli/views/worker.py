@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from onrecord.adapters.cli.program import Projections, Url, opened, registered
+from onrecord.adapters.cli.program.options import Projections, Url
+from onrecord.adapters.cli.program.stores import opened, registered
 from onrecord.adapters.presentation.control_characters import escaped
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of

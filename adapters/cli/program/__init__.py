@@ -1,0 +1,1 @@
+"""What the commands of `onrecord` share: their options, the program before them, the store they work on."""
