@@ -18,7 +18,7 @@ from onrecord.adapters.page.lists import audit, conversations, operations, usage
 from onrecord.adapters.page.proof import log_verification, proof
 from onrecord.adapters.page.proof.verification import Verifications
 from onrecord.adapters.page.requests import requests
-from onrecord.adapters.page.share import copying, share
+from onrecord.adapters.page.share import routes as sharing
 from onrecord.adapters.page.visitors import issuer_sign_in, sign_in
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
@@ -33,7 +33,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *time_pages.ROUTES,
     *word_search.ROUTES,
     *event_page.ROUTES,
-    *copying.ROUTES,
+    *sharing.ROUTES,
     *live.ROUTES,
     *decisions.ROUTES,
     *requests.ROUTES,
@@ -47,7 +47,7 @@ def page_routes(
 ) -> tuple[Route[Any, Any], ...]:
     """Return all routes of the page, for these visitors, who may sign in by keys or by an issuer."""
     verifying = (*proof.routes_of(verifications), *log_verification.routes_of(verifications))
-    bounded = (*verifying, *share.routes_of())
+    bounded = (*verifying, *sharing.routes_of())
     guarded = (
         replace(route, access=visitors.access, problem=problem_or_sign_in)
         for route in (*PAGE_ROUTES, *bounded)

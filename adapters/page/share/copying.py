@@ -7,30 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
-from typing import Annotated, Any, Final, Literal
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
-from pydantic import Field
-from starlette.responses import Response
-
-from onrecord.adapters.asynchronous.store import store_of
-from onrecord.adapters.page.answers import HEADERS
-from onrecord.adapters.page.conversation.conversation import named_by, rows_between
+from onrecord.adapters.page.conversation.conversation import rows_between
 from onrecord.adapters.page.conversation.transcript import transcript
-from onrecord.adapters.page.routes import paged
 from onrecord.adapters.page.share.redactions import natures_between, redactions_of
 from onrecord.adapters.page.share.withheld import withheld, withheld_bodies, without_withheld
 from onrecord.adapters.presentation.control_characters import escaped_in_json
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.events import EventDocument, event_documents
-from onrecord.adapters.service.model import Empty, Model, json_bytes
-from onrecord.adapters.service.parameters import Version
-from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.service.model import json_bytes
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain import jsontext
-from onrecord.domain.errors import counted
+from onrecord.domain.errors import InvalidInput, counted
 from onrecord.domain.log import Backend
 
 _MOST_EVENTS: Final = 5_000
@@ -38,17 +29,8 @@ _MOST_BYTES: Final = 4 << 20
 """So many bytes of events are read for one text; the last of them may be longer."""
 
 
-class CopyQuery(Model):
-    """What is copied, and as what."""
-
-    form: Annotated[Literal["markdown", "json"], Field(alias="as")] = "markdown"
-    """Markdown, or a line of JSON for each event."""
-
-    after: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    """The version that it comes after."""
-
-    until: Version | None = None
-    """The last version, if not all."""
+CopyForm: TypeAlias = Literal["markdown", "json"]
+"""Markdown, or a line of JSON for each event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +42,44 @@ class Part:
     until: int
 
 
-async def copied(call: Call[CopyQuery, Empty]) -> Response:
-    """Return a stretch of a conversation as plain text; it says where it ends too early."""
-    store, key = store_of(call.store), call.path["key"]
-    text = await call.steps.run_long(partial(_text, store, key, call.query))
-    return Response(text.encode(errors="replace"), 200, HEADERS, media_type="text/plain")
+def part_between(
+    store: Store, conversation: NamedConversation, first: int, last: int | None
+) -> Part:
+    """Return the events from a version to another, without one to the end; InvalidInput for none."""
+    part = part_after(store, conversation, first - 1, last)
+    if part.until < first:
+        raise InvalidInput(f"there is no event from version {first} to {last or part.until}")
+    return part
 
 
-def _text(store: Store, name: str, asked: CopyQuery) -> str:
-    which, backend = named_by(store, name), backend_of(store)
-    head = which.head.version
-    until = head if asked.until is None else min(asked.until, head)
-    last = last_within(backend, which.conversation_id, min(asked.after, until), until)
-    after = min(asked.after, last)
-    events = rows_between(store, which, after, last).events
-    natures = natures_between(backend, which.conversation_id, after, last)
-    redactions = redactions_of(backend, which)
+def part_after(
+    store: Store, conversation: NamedConversation, after: int, until: int | None
+) -> Part:
+    """Return the events after a version until another, without one to the end: as many as one text holds."""
+    head = conversation.head.version
+    until = head if until is None else min(until, head)
+    after = min(after, until)
+    last = last_within(backend_of(store), conversation.conversation_id, after, until)
+    return Part(after, last, until)
+
+
+def text_of(store: Store, conversation: NamedConversation, part: Part, form: CopyForm) -> str:
+    """Return a part of a conversation as text, without what was redacted; it says where it ends too early."""
+    backend = backend_of(store)
+    events = rows_between(store, conversation, part.after, part.last).events
+    natures = natures_between(backend, conversation.conversation_id, part.after, part.last)
+    redactions = redactions_of(backend, conversation)
     reasons = withheld(events, natures, redactions)
-    if asked.form == "json":
+    if form == "json":
         rows = {each.version for each in events} if redactions.versions else None
-        return _lines(store, which, Part(after, last, until), reasons, rows)
-    text = "".join(transcript(str(which), without_withheld(events, reasons)))
-    return text if last == until else f"{text}\n{_ends_early(last, until)}\n"
+        return _lines(store, conversation, part, reasons, rows)
+    text = "".join(transcript(str(conversation), without_withheld(events, reasons)))
+    return text if part.last == part.until else f"{text}\n{_ends_early(part.last, part.until)}\n"
 
 
 def _lines(
     store: Store,
-    which: NamedConversation,
+    conversation: NamedConversation,
     part: Part,
     reasons: Mapping[int, str],
     rows: Container[int] | None,
@@ -95,7 +88,7 @@ def _lines(
 
     `rows` are the versions that have a row on the page, where something was redacted.
     """
-    read = backend_of(store).read(which.conversation_id, after=part.after, until=part.last)
+    read = backend_of(store).read(conversation.conversation_id, after=part.after, until=part.last)
     is_empty = part.after >= part.last
     documents = [] if is_empty else event_documents(backend_of(store), store.tenant, read)
     if rows is not None:
@@ -131,8 +124,3 @@ def last_within(backend: Backend, conversation_id: UUID, after: int, until: int)
 def _ends_early(last: int, until: int) -> str:
     left = counted(until - last, "event")
     return f"It ends at version {last}, {left} before the end: `onrecord show` has all."
-
-
-ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/c/{key}/copy", "pageCopy", "Copy a conversation as text.", copied, CopyQuery),
-)

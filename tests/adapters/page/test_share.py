@@ -17,7 +17,7 @@ from markupsafe import escape as markup
 import onrecord
 from onrecord import AssistantCall
 from onrecord.adapters.page.conversation.events import ShownEvent, ShownRow
-from onrecord.adapters.page.share import copying, share
+from onrecord.adapters.page.share import copying, routes, share
 from onrecord.adapters.page.share.hiding import Hiding, Nature, Redactions, shared
 from onrecord.adapters.service.problems import Problem
 from onrecord.domain.content import Reasoning
@@ -219,11 +219,11 @@ def test_one_file_of_a_tenant_is_made_at_once(
     def ask() -> int:
         return page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=b"first=1").status
 
-    def _file(*_: object) -> None:
+    def file_of(*_: object) -> None:
         inner.append(ask())
         raise onrecord.InvalidInput("enough")
 
-    monkeypatch.setattr(share, "_file", _file)
+    monkeypatch.setattr(routes, "file_of", file_of)
     assert (ask(), inner) == (422, [429])
     monkeypatch.undo()
     assert ask() == 200
@@ -232,7 +232,7 @@ def test_one_file_of_a_tenant_is_made_at_once(
 def test_a_file_ends_between_two_events_once_its_time_is_over() -> None:
     events = [ShownEvent(version, 0, (), ()) for version in (1, 2)]
     with pytest.raises(Problem, match="timed-out"):
-        shared("key", share.in_time(0.0, events), {}, Redactions(), Hiding(), names=())
+        shared("key", routes.in_time(0.0, events), {}, Redactions(), Hiding(), names=())
 
 
 def test_a_file_says_by_number_at_how_many_places_each_word_stood(page: Served) -> None:
