@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from onrecord.adapters.cli.program.extras import extra_needed
 from onrecord.adapters.cli.program.options import Url
 from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.telemetry.logs import LogFormat, log_config
@@ -140,7 +139,7 @@ def serve(
 
     from onrecord.adapters.app import connect_tenants
 
-    with _extra_needed("onrecord serve", "serve"):
+    with extra_needed("onrecord serve", "serve"):
         from onrecord.adapters.gateway.gateway import Proxying, serve_store
         from onrecord.adapters.gateway.issuer_login import issuer_sign_in
         from onrecord.adapters.gateway.server import Address
@@ -199,25 +198,12 @@ def mcp(
         raise typer.BadParameter("say which: --conversation KEY, or --all")
     import asyncio
 
-    with _extra_needed("onrecord mcp", "mcp"):
+    with extra_needed("onrecord mcp", "mcp"):
         from onrecord.adapters.mcp_server.server import serve_stdio
     from onrecord.adapters.mcp_server.scope import Scope
 
     with opened(context, url) as store:
         asyncio.run(serve_stdio(Scope(store, conversation), acting_name(None)))
-
-
-@contextmanager
-def _extra_needed(command: str, extra: str) -> Generator[None]:
-    """Say which extra is missing where a package that a command needs is."""
-    from onrecord.domain.errors import NotInstalled
-
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("onrecord"):
-            raise
-        raise NotInstalled(command, error.name, extra) from error
 
 
 def _chosen(**options: Any) -> SignInSettings:

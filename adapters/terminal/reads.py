@@ -12,7 +12,7 @@ from onrecord.adapters.store import Store
 CONVERSATION_COMMANDS: Final = frozenset(
     (
         *("approvals", "context", "conversations", "diff", "documents", "evidence", "export"),
-        *("replay", "request", "show", "tail", "tools", "why"),
+        *("replay", "request", "share", "show", "tail", "tools", "why"),
     )
 )
 """They show one conversation, or all: that is recorded as they open the store."""

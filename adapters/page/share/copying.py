@@ -48,7 +48,8 @@ def part_between(
     """Return the events from a version to another, without one to the end; InvalidInput for none."""
     part = part_after(store, conversation, first - 1, last)
     if part.until < first:
-        raise InvalidInput(f"there is no event from version {first} to {last or part.until}")
+        end = f": the conversation is at {part.until}" if last is None else f" to {last}"
+        raise InvalidInput(f"there is no event from version {first}{end}")
     return part
 
 

@@ -39,6 +39,7 @@ READS: dict[str, tuple[tuple[str, ...], int | None]] = {
     "export": (("support/1",), 3),
     "replay": (("support/1",), 3),
     "request": (("support/1", "--api", "gemini"), 3),
+    "share": (("support/1", "--into", "-"), 3),
     "show": (("support/1",), 3),
     "tools": (("support/1",), 3),
     "why": (("support/1", "2"), 3),

@@ -67,6 +67,10 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "mcp": [],
     "conversations": [()],
     "show": [(NASTY,), (NASTY, "--lines"), (f"no {NASTY}",)],
+    "share": [
+        (NASTY, "--into", f"out {NASTY}".replace("/", ""), "--word", NASTY),
+        (f"no {NASTY}", "--into", "a.html"),
+    ],
     "request": [(NASTY, "--api", "gemini"), (NASTY, "--api", NASTY)],
     "diff": [(NASTY, "4", "8"), (NASTY, "4", "8", "--api", NASTY)],
     "why": [(NASTY, "4"), (NASTY, "6", "--to-start"), (f"no {NASTY}", "4")],

@@ -116,6 +116,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
             *("--url", url),
             **sealed,
         ),
+        "share KEY --into FILE": run(
+            *("share", KEY, "--into", str(folder / "chat.html"), "--word", "parcel", "--json"),
+            *("--url", url),
+        ),
         "seal-key FILE": run("seal-key", str(folder / "new.key"), "--json", "--url", url),
         "seal": run("seal", "--json", "--url", url, **sealed),
         "checkpoint": run("checkpoint", "--json", "--url", url, **sealed),

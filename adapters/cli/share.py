@@ -1,0 +1,227 @@
+"""`onrecord share`: one file of a conversation to hand on, without what is hidden."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import typer
+
+from onrecord.adapters.cli.program.extras import extra_needed
+from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, Key, Url, readable
+from onrecord.adapters.cli.program.stores import note_ciphertext, opened, write_pieces
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import Named, named, size
+from onrecord.domain.errors import InvalidInput, counted
+
+if TYPE_CHECKING:
+    from onrecord.adapters.page.share.copying import Part
+    from onrecord.adapters.page.share.hiding import Hiding, Shared
+    from onrecord.adapters.store import Store
+
+FileForm: TypeAlias = Literal["html", "markdown", "json"]
+
+
+class Hidden(StrEnum):
+    """What a file leaves out where somebody asks for it."""
+
+    REASONING = "reasoning"
+    RESULTS = "results"
+    DOCUMENTS = "documents"
+    PEOPLE = "people"
+
+
+def _readable(path: Path | None) -> Path | None:
+    return None if path is None else readable(path)
+
+
+def share(
+    context: typer.Context,
+    key: Key,
+    into: Annotated[
+        Path,
+        typer.Option(
+            "--into",
+            "--out",
+            "-o",
+            dir_okay=False,
+            metavar="FILE",
+            help="Write to a file; `-`: standard output.",
+        ),
+    ],
+    first: Annotated[
+        int, typer.Option("--from", min=1, metavar="VERSION", help="The first version.")
+    ] = 1,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            "--to",
+            min=1,
+            metavar="VERSION",
+            help="The last version.",
+            show_default="the conversation's",
+        ),
+    ] = None,
+    hide: Annotated[
+        list[Hidden] | None,
+        typer.Option(
+            help="Hide all of this: results of tools, documents with their names, names of people "
+            "who act in it. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    word: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Hide this word, however it is spelled. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            callback=_readable,
+            metavar="FILE",
+            help="Hide the words in this file, one a line; `-`: standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        FileForm,
+        typer.Option(
+            "--as", help="One HTML file, or a copy: Markdown, or a line of JSON an event."
+        ),
+    ] = "html",
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make one file of a conversation to hand on: HTML that runs nothing and loads nothing.
+
+    It says how many pieces are hidden in it, and why, and at how many places each word stood, by its
+    number. What was redacted or erased in the record is not in it. Read it before you hand it on. A file is
+    written whole or not at all, and only its owner can read it. A copy hides nothing but what was redacted.
+
+    Example: `onrecord share support/4711 --into 4711.html --hide reasoning --hide people --words names.txt`
+
+    Example: `onrecord share support/4711 --into 4711.md --as markdown --from 12 --to 40`
+    """
+    lines = tuple(_words(word or [], words))
+    if form != "html" and (hide or lines):
+        raise typer.BadParameter("a copy hides no more than was redacted: make the HTML file")
+    with extra_needed("onrecord share", "serve"):
+        from onrecord.adapters.page.share.copying import part_between
+        from onrecord.adapters.page.share.hiding import Hiding
+        from onrecord.adapters.page.share.share import words_in
+
+    chosen = {each.value: True for each in hide or ()}
+    hiding = Hiding(**chosen, words=words_in(lines))
+    with opened(context, url) as store:
+        which = named(store, key)
+        part = part_between(store, which, first, last)
+        note_ciphertext(store, "the file is in clear")
+        data, content = _made(store, which, part, hiding, form)
+        written = write_pieces(store, into, [data], replace=force)
+    done = _Done(which, part, content)
+    if part.last < part.until:
+        early = f"{counted(part.until - part.last, 'event')} before version {part.until}"
+        output.note(f"It ends early, {early}: the conversation is long.")
+    if written is None:
+        _say(done.remarks(), output.note)
+    elif as_json:
+        output.json_line({"file": str(into), "bytes": written, **done.document()})
+    else:
+        output.sentence(f"{done.events()} in {into}, {size(written)}.")
+        _say(done.remarks(), output.sentence)
+
+
+def _words(words: list[str], file: Path | None) -> Iterator[str]:
+    """Yield the words to hide; wrong usage where there is none in what was to name some.
+
+    A variable that is not set must not make a file in which nothing is hidden.
+    """
+    if any(not each.strip() for each in words):
+        raise typer.BadParameter("a word to hide is empty")
+    yield from words
+    if file is None:
+        return
+    lines = _text(file).splitlines()
+    if not any(line.strip() for line in lines):
+        raise typer.BadParameter(f"{file} names no word to hide")
+    yield from lines
+
+
+def _text(file: Path) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == STANDARD_INPUT else file.read_bytes()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{file} is no text in UTF-8") from None
+    except OSError as exc:
+        raise InvalidInput(f"{file} cannot be read: {exc.strerror}") from exc
+
+
+def _made(
+    store: Store, which: Named, part: Part, hiding: Hiding, form: FileForm
+) -> tuple[bytes, Shared | None]:
+    """Return the bytes of a file, and what is hidden in it, where it is no copy."""
+    if form == "html":
+        from onrecord.adapters.page.share.share import file_of, material_of
+
+        made = file_of(material_of(store, which, part, hiding), hiding)
+        return made.data, made.content
+    from onrecord.adapters.page.share.copying import text_of
+
+    return text_of(store, which, part, form).encode(errors="replace"), None
+
+
+class _Done(NamedTuple):
+    which: Named
+    part: Part
+    content: Shared | None
+
+    def events(self) -> str:
+        """Return which events are in the file, in words."""
+        part = self.part
+        count = counted(part.last - part.after, "event")
+        return f"{count} of {self.which}, from version {part.after + 1} to {part.last},"
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what is missing in the file, in the words that stand in it."""
+        if self.content is None:
+            return
+        from onrecord.adapters.page.share.hiding import REASONS
+
+        hidden = self.content.hidden
+        missing = sum(hidden.values())
+        verb = "is" if missing == 1 else "are"
+        counts = f"{counted(missing, 'piece')} of it {verb} not in this file:"
+        yield counts if missing else "No piece is hidden."
+        for reason, why in REASONS.items():
+            if reason in hidden:
+                yield f"- {why}: {hidden[reason]:,}"
+        for number, places in enumerate(self.content.places, 1):
+            yield f"Word {number} of the list: {counted(places, 'place')}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the same as members of JSON; what a copy does not count is null."""
+        part, content = self.part, self.content
+        return {
+            "events": part.last - part.after,
+            "first": part.after + 1,
+            "last": part.last,
+            "until": part.until,
+            "hidden": None if content is None else dict(content.hidden),
+            "places": None if content is None else list(content.places),
+        }
+
+
+def _say(remarks: Iterator[str], write: Callable[[str], None]) -> None:
+    for remark in remarks:
+        write(remark)
