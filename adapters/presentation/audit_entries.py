@@ -12,9 +12,11 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.retention.retention_records import class_text
 
 if TYPE_CHECKING:
+    from onrecord.adapters.presentation.redaction_entries import RedactionDeed
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed, HoldDeed, RetentionDeed
 
 _ACTOR_DIGITS: Final = 8
+_REDACTED: Final = "content.redacted"
 
 
 class AuditCells(NamedTuple):
@@ -46,10 +48,28 @@ def audit_cells(entry: AuditEntry, name: str) -> AuditCells:
         type=entry.type,
         model=entry.model,
         tool=entry.tool,
-        about=_kept_text(entry) if entry.erasure is None else _erasure_text(entry.erasure),
+        about=_about(entry),
         on_behalf_of=_person(entry.on_behalf_of_name, entry.on_behalf_of),
         outcome=entry.outcome,
     )
+
+
+def _about(entry: AuditEntry) -> str | None:
+    """Return what an operator's fact or a redaction says."""
+    if (redaction := redaction_of(entry)) is not None:
+        reason = f": {redaction.reason}" if redaction.reason else ""
+        return f"version {redaction.version}{reason}"
+    return _kept_text(entry) if entry.erasure is None else _erasure_text(entry.erasure)
+
+
+def redaction_of(entry: AuditEntry) -> RedactionDeed | None:
+    """Return what a redaction says; None of other entries, and where the log has it no more."""
+    if entry.type != _REDACTED:
+        return None
+    # Here: it imports the entries of the audit, and the command line begins without them.
+    from onrecord.adapters.presentation.redaction_entries import RedactionEntry
+
+    return entry.redaction if isinstance(entry, RedactionEntry) else None
 
 
 def _person(name: str | None, digest: str | None) -> str | None:
@@ -57,8 +77,16 @@ def _person(name: str | None, digest: str | None) -> str | None:
     return name or (None if digest is None else digest[:_ACTOR_DIGITS])
 
 
-def with_operator(store: Store, entry: AuditEntry) -> AuditEntry:
-    """Name who did what operators do, as the fact of it says: they are in no directory of actors."""
+def whole_entry(store: Store, entry: AuditEntry) -> AuditEntry:
+    """Return an entry with what only the log tells: who did what operators do, what a redaction says.
+
+    Operators are in no directory of actors: the fact itself names them.
+    """
+    if entry.type == _REDACTED:
+        # Here, as above.
+        from onrecord.adapters.presentation.redaction_entries import with_redaction
+
+        return with_redaction(store, entry)
     deed = entry.erasure or entry.hold or entry.retention
     if deed is None or entry.actor_name is not None:
         return entry
@@ -67,7 +95,7 @@ def with_operator(store: Store, entry: AuditEntry) -> AuditEntry:
 
 def without_key(store: Store, entry: AuditEntry) -> AuditEntry:
     """Leave out the key of a conversation, besides."""
-    return replace(with_operator(store, entry), key=None)
+    return replace(whole_entry(store, entry), key=None)
 
 
 def _ender(store: Store, entry: AuditEntry) -> str | None:
@@ -125,8 +153,13 @@ def deed_documents(entry: AuditEntry) -> JsonObject:
 
 
 def _kept(entry: AuditEntry) -> JsonObject:
-    """Return what was done about a hold or a retention class as JSON."""
-    return {"hold": _document(entry.hold), "retention": _document(entry.retention)}
+    """Return what was done about a hold or a retention class, or what a redaction says, as JSON."""
+    redaction = redaction_of(entry)
+    return {
+        "hold": _document(entry.hold),
+        "retention": _document(entry.retention),
+        "redaction": None if redaction is None else asdict(redaction),
+    }
 
 
 def _document(deed: HoldDeed | RetentionDeed | None) -> JsonObject | None:

@@ -22,8 +22,8 @@ _TEXTS: Final = (
     *("type", "outcome", "actor", "actor_name", "on_behalf_of", "on_behalf_of_name", "key"),
     *("api", "model", "tool", "policy", "deployment", "sha256"),
 )
-_FACTS: Final = ("erasure", "hold", "retention")
-"""Columns of what operators did: each is JSON."""
+_FACTS: Final = ("erasure", "hold", "retention", "redaction")
+"""Columns of what operators did and of what a redaction says: each is JSON."""
 
 
 _Row: TypeAlias = Mapping[str, Any]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from onrecord.adapters.presentation.audit_entries import (
     audit_cells,
     deed_documents,
-    with_operator,
+    whole_entry,
     without_key,
 )
 from onrecord.adapters.terminal.tables import Cell, Column, Kind
@@ -127,7 +127,7 @@ AUDIT_ENTRIES: Final = Listing(
     ),
     audit_cells,
     deed_documents,
-    with_operator,
+    whole_entry,
 )
 AUDIT_BY_ID: Final = replace(AUDIT_ENTRIES, whole=without_key)
 """The same without keys of conversations, which may be personal."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, Final, Literal
@@ -16,7 +16,12 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.forms import none_if_blank
 from onrecord.adapters.page.routes import paged
-from onrecord.adapters.presentation.audit_entries import AuditCells, audit_cells, with_operator
+from onrecord.adapters.presentation.audit_entries import (
+    AuditCells,
+    audit_cells,
+    redaction_of,
+    whole_entry,
+)
 from onrecord.adapters.presentation.view_entries import conversation_name
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
@@ -68,10 +73,16 @@ class AuditListQuery(PageQuery):
 
 @dataclass(frozen=True, slots=True)
 class ShownDeed:
-    """An entry of the audit as the page lists it; `path` leads to its event, None where none is shown."""
+    """An entry of the audit as the page lists it; `path` leads to its event, None where none is shown.
+
+    Of a redaction, `redacted` is the version that it leaves out, and `redacted_path` leads there.
+    """
 
     cells: AuditCells
     path: str | None
+    redacted: int | None = None
+    redacted_path: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,12 @@ async def audit(call: Call[AuditListQuery, Empty]) -> Response:
 
 def shown_deed(entry: AuditEntry) -> ShownDeed:
     """Return an entry as the page lists it."""
-    return ShownDeed(audit_cells(entry, conversation_name(entry)), _path(entry))
+    shown = ShownDeed(audit_cells(entry, conversation_name(entry)), _path(entry))
+    redaction = redaction_of(entry)
+    if redaction is None:
+        return shown
+    path = _event_path(entry, redaction.version)
+    return replace(shown, redacted=redaction.version, redacted_path=path, reason=redaction.reason)
 
 
 def _audit(store: Store, query: AuditListQuery) -> ShownAudit:
@@ -128,7 +144,7 @@ def _audit(store: Store, query: AuditListQuery) -> ShownAudit:
         limit=query.limit,
         after=query.after,
     )
-    whole = (with_operator(store, entry) for entry in page)
+    whole = (whole_entry(store, entry) for entry in page)
     return ShownAudit(page, tuple(map(shown_deed, whole)))
 
 
@@ -136,12 +152,15 @@ def _path(entry: AuditEntry) -> str | None:
     """Return where an event is shown; of what operators did, the conversation that they did it to."""
     on = entry.erasure or entry.hold or entry.retention
     if on is None:
-        conversation = quote(conversation_name(entry), safe="")
-        return f"/c/{conversation}?at={entry.version}#v{entry.version}"
+        return _event_path(entry, entry.version)
     is_of_conversation = entry.erasure is None or not (entry.erasure.named or entry.erasure.subject)
     if on.conversation_id is None or not is_of_conversation:
         return None
     return f"/c/{on.conversation_id}"
+
+
+def _event_path(entry: AuditEntry, version: int) -> str:
+    return f"/c/{quote(conversation_name(entry), safe='')}?at={version}#v{version}"
 
 
 def _beginning(day: date | None) -> datetime | None:

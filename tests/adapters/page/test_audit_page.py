@@ -46,6 +46,19 @@ def test_one_link_says_who_erased_what_and_why(page: Served, gone: UUID) -> None
     assert "content.redacted" not in ofs
 
 
+def test_a_redaction_names_the_event_that_it_leaves_out_and_why(
+    page: Served, tmp_path: Path
+) -> None:
+    answer = page.ask("GET", "/audit?about=erasures&conversation=kept")
+    assert "redacts version 2 : named somebody" in words(answer)
+    assert b'href="/c/kept?at=2#v2"' in answer.data
+    with onrecord.connect(f"sqlite:///{tmp_path}/talks.db") as store:
+        store.forget("kept", reason="asked to, ticket 89", actor="carla")
+    answer = page.ask("GET", "/audit?about=erasures")
+    assert "content.redacted" in words(answer), "that it was done stays"
+    assert b"named somebody" not in answer.data, "the reason was content of the conversation"
+
+
 def test_filters_combine_and_what_is_left_empty_is_not_asked(page: Served) -> None:
     text = words(page.ask("GET", "/audit?actor=ben&type=&since=2001-01-01&until=&conversation="))
     assert "content.redacted" in text
