@@ -13,8 +13,9 @@ import typer
 from onrecord.adapters.cli.program.extras import extra_needed
 from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, Key, Url, readable
 from onrecord.adapters.cli.program.stores import note_ciphertext, opened, write_pieces
+from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
+from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, named, size
 from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -123,12 +124,12 @@ def share(
     chosen = {each.value: True for each in hide or ()}
     hiding = Hiding(**chosen, words=words_in(lines))
     with opened(context, url) as store:
-        which = named(store, key)
-        part = part_between(store, which, first, last)
+        conversation = require_conversation(store, key)
+        part = part_between(store, conversation, first, last)
         note_ciphertext(store, "the file is in clear")
-        data, content = _made(store, which, part, hiding, form)
+        data, content = _made(store, conversation, part, hiding, form)
         written = write_pieces(store, into, [data], replace=force)
-    done = _Done(which, part, content)
+    done = _Done(conversation, part, content)
     if part.last < part.until:
         early = f"{counted(part.until - part.last, 'event')} before version {part.until}"
         output.note(f"It ends early, {early}: the conversation is long.")
@@ -168,21 +169,21 @@ def _text(file: Path) -> str:
 
 
 def _made(
-    store: Store, which: Named, part: Part, hiding: Hiding, form: FileForm
+    store: Store, conversation: NamedConversation, part: Part, hiding: Hiding, form: FileForm
 ) -> tuple[bytes, Shared | None]:
     """Return the bytes of a file, and what is hidden in it, where it is no copy."""
     if form == "html":
         from onrecord.adapters.page.share.share import file_of, material_of
 
-        made = file_of(material_of(store, which, part, hiding), hiding)
+        made = file_of(material_of(store, conversation, part, hiding), hiding)
         return made.data, made.content
     from onrecord.adapters.page.share.copying import text_of
 
-    return text_of(store, which, part, form).encode(errors="replace"), None
+    return text_of(store, conversation, part, form).encode(errors="replace"), None
 
 
 class _Done(NamedTuple):
-    which: Named
+    conversation: NamedConversation
     part: Part
     content: Shared | None
 
@@ -190,7 +191,7 @@ class _Done(NamedTuple):
         """Return which events are in the file, in words."""
         part = self.part
         count = counted(part.last - part.after, "event")
-        return f"{count} of {self.which}, from version {part.after + 1} to {part.last},"
+        return f"{count} of {self.conversation}, from version {part.after + 1} to {part.last},"
 
     def remarks(self) -> Iterator[str]:
         """Yield what is missing in the file, in the words that stand in it."""
@@ -206,7 +207,7 @@ class _Done(NamedTuple):
         for reason, why in REASONS.items():
             if reason in hidden:
                 yield f"- {why}: {hidden[reason]:,}"
-        for number, places in enumerate(self.content.places, 1):
+        for number, places in enumerate(self.content.word_counts, 1):
             yield f"Word {number} of the list: {counted(places, 'place')}"
 
     def document(self) -> dict[str, Any]:
@@ -218,7 +219,7 @@ class _Done(NamedTuple):
             "last": part.last,
             "until": part.until,
             "hidden": None if content is None else dict(content.hidden),
-            "places": None if content is None else list(content.places),
+            "places": None if content is None else list(content.word_counts),
         }
 
 

@@ -122,14 +122,14 @@ def file_of(material: Material, hiding: Hiding) -> SharedFile:
 
 
 def _pictures(
-    store: Store, conversation: NamedConversation, events: Iterable[ShownEvent]
+    store: Store, named: NamedConversation, events: Iterable[ShownEvent]
 ) -> dict[str, str]:
     """Return pictures as addresses that hold them, as long as there is room."""
     shown_ones = (each for event in events for each in event.documents if each.is_picture)
     wanted = {each.sha256: essence_of(each.media_type) for each in shown_ones}
-    if not wanted or conversation.key is None:
+    if not wanted or named.key is None:
         return {}
-    conversation = store.get(conversation.key)
+    conversation = store.get(named.key)
     segments = main_branch(stream_of(conversation), None)
     pictures, room = dict[str, str](), _ALL_PICTURES
     for held in conversation.documents():
