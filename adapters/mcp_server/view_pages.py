@@ -11,6 +11,8 @@ from uuid import UUID
 from onrecord.adapters.mcp_server.arguments import SIZE, CallsArguments, SearchArguments
 from onrecord.adapters.mcp_server.passages import ModelT, fitting, shaped
 from onrecord.adapters.mcp_server.scope import Scope
+from onrecord.adapters.store import Store
+from onrecord.adapters.terminal.view_pages import is_folded_by_reading
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.errors import InvalidInput
 
@@ -19,6 +21,10 @@ _TEXTS: Final = 4_000
 
 _ENTRIES: Final = SIZE - 512
 """How many bytes the entries of a page take: the rest is for how far it has come."""
+
+
+_READINGS: Final = 20
+"""How often a view is read on before an answer lacks events: each takes half a second at most."""
 
 
 class _OfConversation(Protocol):
@@ -53,7 +59,9 @@ def shown_page(
     """
     conversations, limit, room = scope.searched(asked.key), asked.limit, None
     while True:
-        page, following = _page(conversations, asked.cursor, partial(_limited, ask, limit))
+        page, following = _page(
+            conversations, asked.cursor, partial(_limited, scope.store, ask, limit)
+        )
         room = room or _TEXTS // max(1, len(page))
         made = (shaped(partial(entry, each), room, _ENTRIES) for each in page)
         entries = list(fitting(made, _ENTRIES))
@@ -64,9 +72,21 @@ def shown_page(
 
 
 def _limited(
-    ask: Ask[EntryT], limit: int, conversation: UUID | None, after: str | None
+    store: Store, ask: Ask[EntryT], limit: int, conversation: UUID | None, after: str | None
 ) -> Page[EntryT]:
-    return ask(conversation, after, limit)
+    """Return a page of a view that has all that the log had at first, as far as it gets there.
+
+    A view that is folded as it is read is read on: one reading of a long log folds a part of it only.
+    """
+    page = ask(conversation, after, limit)
+    last = page.position + page.behind
+    if not is_folded_by_reading(store):
+        return page
+    for _ in range(_READINGS):
+        if page.position >= last or page.stopped is not None:
+            break
+        page = ask(conversation, after, limit)
+    return page
 
 
 def _page(

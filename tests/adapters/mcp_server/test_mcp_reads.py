@@ -21,6 +21,7 @@ from mcp.types import ResourceUpdatedNotification
 import onrecord
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.mcp_server.server import Reader, record_of_command, runs_of
+from onrecord.adapters.views.sqlite import builds, views
 from tests.adapters.mcp_server.agents import asked, content, pages, refused, subscribe
 from tests.patience import PATIENCE
 
@@ -329,6 +330,28 @@ async def test_each_read_is_an_entry_of_the_access_log(store: onrecord.Store) ->
         ("onrecord mcp read_turns", OWN),
     ]
     assert entries[1].asked == ("text",)
+
+
+async def test_the_first_answer_lacks_no_event_that_a_reader_can_fold(
+    store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a long log: one reading of a view folds a part of it only.
+    monkeypatch.setattr(views, "FIRST_PAGE", 1)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 1)
+    async with reading(store) as client:
+        calls = await asked(client, "tool_calls")
+        hits = await asked(client, "search_history", text="depot")
+    assert (calls["behind"], len(calls["calls"])) == (0, 1)
+    assert (hits["behind"], len(hits["hits"])) == (0, 1)
+
+
+async def test_a_view_that_stands_still_is_not_waited_for(store: onrecord.Store) -> None:
+    store.views.tool_calls()
+    store.views.keeper.pause("tool_ledger")
+    store.get(OWN).user("More")
+    async with reading(store) as client:
+        calls = await asked(client, "tool_calls")
+    assert (calls["behind"], len(calls["calls"])) == (1, 1)
 
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
