@@ -69,10 +69,12 @@ def _ranking(
 class Extremes:
     """The call and the response that took longest, and those that weigh most; None where nothing tells.
 
-    Behind the heaviest call the next response grew most; the dearest response costs most.
+    Behind the heaviest call the next response grew most; the dearest response costs most. The call with the longest
+    wait waited for a person longest.
     """
 
     slowest_call: CallTime | None
+    longest_wait: CallTime | None
     heaviest_call: CallTime | None
     slowest_response: ResponseTime | None
     dearest_response: ResponseTime | None
@@ -82,7 +84,9 @@ def extremes_of(times: Times) -> Extremes:
     """Return what took longest and what weighs most in a conversation."""
     slow, heavy = (ranked_calls(times.calls, by).entries[:1] for by in ("time", "tokens"))
     long, dear = (ranked_responses(times.responses, by).entries[:1] for by in ("time", "cost"))
+    waits = (call for call in times.calls if _waited(call))
     return Extremes(
+        longest_wait=max(waits, key=_waited, default=None),
         slowest_call=next((call for call in slow if call.duration is not None), None),
         heaviest_call=next((call for call in heavy if call.growth is not None), None),
         slowest_response=next((each for each in long if each.duration is not None), None),
@@ -90,12 +94,16 @@ def extremes_of(times: Times) -> Extremes:
     )
 
 
+def _waited(call: CallTime) -> int:
+    return 0 if call.wait is None else call.wait.waited
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What a conversation took and used in all, side branches and interrupted responses too.
 
-    `elapsed` is the time from its first event to its last, `answering` what all responses took and
-    `calling` what all calls took, added up; times in microseconds. Providers told of the tokens of
+    `elapsed` is the time from its first event to its last, `answering` what all responses took, `calling`
+    what all calls took and `waiting` how long they waited for a person, added up; times in microseconds. Providers told of the tokens of
     `with_tokens` responses. `cost` is None where no response has a price; `unpriced` counts the responses
     with tokens that have none.
     """
@@ -112,6 +120,7 @@ class Totals:
     calls: int
     failed: int
     calling: int
+    waiting: int
 
 
 def totals_of(times: Times) -> Totals:
@@ -132,4 +141,5 @@ def totals_of(times: Times) -> Totals:
         calls=len(calls),
         failed=sum(call.status == "failed" for call in calls),
         calling=sum(call.duration or 0 for call in calls),
+        waiting=sum(map(_waited, calls)),
     )

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from onrecord.adapters.page.conversation.waits import ASKED, DECIDED, Wait, Waits
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
@@ -95,7 +96,7 @@ class CallTime:
     """A call of a tool: when it was recorded, when its result was, and how large that is.
 
     `size` are the bytes of the result's event and of what that refers to; None without a result, and
-    where an event holds several things.
+    where an event holds several things. `wait` is how long a person was waited for, if one was asked.
     """
 
     version: int
@@ -109,6 +110,7 @@ class CallTime:
     response: UUID | None
     result_version: int | None
     size: int | None
+    wait: Wait | None = None
     growth: Growth | None = None
 
     @property
@@ -118,8 +120,8 @@ class CallTime:
 
     @property
     def duration(self) -> int | None:
-        """Return the time from the call to its result, in microseconds."""
-        return duration_of(self.began, self.ended)
+        """Return the time from the call, or the last decision about it, to its result, in microseconds."""
+        return duration_of(self.began if self.wait is None else self.wait.over, self.ended)
 
     @property
     def tokens(self) -> int | None:
@@ -188,6 +190,7 @@ class _Fold:
         self._ledger = LedgerRows(EventBatch(_NOBODY, _NOBODY, ()), ())
         self._call_events: dict[int, _CallEvent] = {}
         self._requests: dict[str | None, _Request] = {}
+        self._waits = Waits()
         self._responses: dict[str, ResponseTime] = {}
         self._first: RecordedEvent | None = None
         self._last: RecordedEvent | None = None
@@ -205,6 +208,8 @@ class _Fold:
             self._call_events[event.version] = _CallEvent(
                 self._moment(event), event.exchange, _size(event)
             )
+        elif event.type in (ASKED, DECIDED):
+            self._waits.take(_members(event), self._moment(event))
         elif event.type == _REQUEST:
             model = _members(event).get("model")
             request = _Request(event.version, self._moment(event), model)
@@ -258,18 +263,20 @@ class _Fold:
         call = self._call_events[entry.version]
         at = entry.result_version
         result = self._call_events[at] if at is not None and at != entry.version else None
+        ended = result.moment if result else None
         return CallTime(
             version=entry.version,
             exchange=call.exchange,
             line=entry.line,
             began=call.moment,
-            ended=result.moment if result else None,
+            ended=ended,
             name=entry.name,
             kind=entry.kind,
             status=entry.status,
             response=entry.response,
             result_version=at,
             size=result.size if result and result.size else None,
+            wait=self._waits.of(entry.version, ended),
         )
 
 

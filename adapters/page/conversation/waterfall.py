@@ -40,11 +40,21 @@ Kind: TypeAlias = Literal["response", "tool", "server tool"]
 
 
 @dataclass(frozen=True, slots=True)
+class WaitBar:
+    """For how long a call waited for a person, and from where to where that goes, in percent."""
+
+    waited: int
+    x: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
     """A response or a call: from where to where its bar goes, and the event that it links to.
 
     `x` and `width` are in percent, `y` in pixels. `name` is the model or the tool, None where that is
-    not known. `duration` is None where the record does not tell how long it took.
+    not known. `duration` is None where the record does not tell how long it took. `wait` is the wait for a person
+    before it, if there was one that is over.
     """
 
     version: int
@@ -57,6 +67,7 @@ class Bar:
     x: str
     width: str
     y: int
+    wait: WaitBar | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +155,35 @@ def _groups(shown: Sequence[Sequence[_Entry]], scale: int) -> Iterator[BarGroup]
 
 
 def _bar(entry: _Entry, origin: int, scale: int, y: int) -> Bar:
-    began, duration = _first(entry), entry.duration
-    width = max(100 * (duration or 0) / scale, _SHORTEST)
-    x = min(100 * max(0, began - origin) / scale, 100 - _SHORTEST)
+    duration = entry.duration
+    x, width = _stretch(_work(entry) - origin, duration or 0, scale)
     return Bar(
         version=entry.version,
         kind="response" if isinstance(entry, ResponseTime) else entry.kind,
         name=entry.model if isinstance(entry, ResponseTime) else entry.name,
         state=entry.ending if isinstance(entry, ResponseTime) else entry.status,
         has_failed=_has_failed(entry),
-        began=began,
+        began=_first(entry),
         duration=duration,
-        x=_percent(x),
-        width=_percent(min(width, 100 - x)),
+        x=x,
+        width=width,
         y=y,
+        wait=None if isinstance(entry, ResponseTime) else _wait(entry, origin, scale),
     )
+
+
+def _wait(call: CallTime, origin: int, scale: int) -> WaitBar | None:
+    wait = call.wait
+    if wait is None or wait.over is None:
+        return None
+    return WaitBar(wait.waited, *_stretch(wait.asked - origin, wait.over - wait.asked, scale))
+
+
+def _stretch(begin: int, length: int, scale: int) -> tuple[str, str]:
+    """Return where a bar begins and how wide it is, in percent: so that it is seen, and ends within."""
+    x = min(100 * max(0, begin) / scale, 100 - _SHORTEST)
+    width = max(100 * length / scale, _SHORTEST)
+    return _percent(x), _percent(min(width, 100 - x))
 
 
 def _has_failed(entry: _Entry) -> bool:
@@ -174,7 +199,7 @@ def _ticks(scale: int) -> Iterator[tuple[int, str]]:
 
 
 def _took(entries: Sequence[_Entry]) -> int:
-    return max(_first(each) + (each.duration or 0) for each in entries) - _began(entries)
+    return max(_work(each) + (each.duration or 0) for each in entries) - _began(entries)
 
 
 def _began(entries: Sequence[_Entry]) -> int:
@@ -186,6 +211,13 @@ def _first(entry: _Entry) -> int:
     if isinstance(entry, ResponseTime):
         return entry.ended if entry.duration is None or entry.began is None else entry.began
     return entry.began
+
+
+def _work(entry: _Entry) -> int:
+    """Return when an entry's own time begins: that of a call which waited for a person, after that."""
+    if isinstance(entry, ResponseTime) or entry.wait is None:
+        return _first(entry)
+    return entry.wait.over or entry.began
 
 
 def _start(entry: _Entry) -> int:
