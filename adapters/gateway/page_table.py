@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from onrecord.adapters.page import static_files
+from onrecord.adapters.page import file_routes
 from onrecord.adapters.page.approvals import decisions
 from onrecord.adapters.page.conversation import (
     conversation,
@@ -37,7 +37,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *live.ROUTES,
     *decisions.ROUTES,
     *requests.ROUTES,
-    *static_files.ROUTES,
+    *file_routes.ROUTES,
 )
 """Routes that need a key, and files that anybody may have."""
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
 
+from onrecord.adapters.page.static_files import edition
 from onrecord.adapters.page.words import FILTERS
 from onrecord.adapters.service.access import Access, ShowingResponse, Shows
 from onrecord.adapters.service.problems import Problem, headers_of
@@ -90,4 +91,5 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters.update(FILTERS)
+    environment.globals["static"] = f"/page/static/{edition()}"
     return environment

@@ -1,4 +1,4 @@
-"""The page's own style and scripts: the files that are there, and no others."""
+"""The page's own style and scripts: the files that are there, and where they are asked for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
-
-from starlette.responses import Response
-
-from onrecord.adapters.page.answers import HEADERS, problem_page
-from onrecord.adapters.service.model import Empty
-from onrecord.adapters.service.problems import NOT_FOUND, Problem
-from onrecord.adapters.service.route import Call, Route, etag, is_known, not_modified
+from typing import Final
 
 _FOLDER: Final = Path(__file__).parent / "static"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -21,22 +14,10 @@ _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/sv
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """A file of the page, and the tag of its bytes."""
+    """A file of the page."""
 
     media_type: str
     data: bytes
-    tag: str
-
-
-async def static_file(call: Call[Empty, Empty]) -> Response:
-    """Return a file of the page."""
-    file = files().get(call.path["file"])
-    if file is None:
-        raise Problem(NOT_FOUND, "the page has no such file")
-    if is_known(call.request, file.tag):
-        return not_modified(file.tag)
-    headers = {**HEADERS, "etag": file.tag}
-    return Response(file.data, 200, headers, media_type=file.media_type)
 
 
 @cache
@@ -45,19 +26,15 @@ def files() -> dict[str, StaticFile]:
     return {path.name: _read(path) for path in sorted(_FOLDER.iterdir()) if path.suffix in _TYPES}
 
 
+@cache
+def edition() -> str:
+    """Return what tells the files of this release from those of others: it is part of their addresses."""
+    digest = sha256()
+    for name, file in files().items():
+        digest.update(b"%s %d\n" % (name.encode(), len(file.data)))
+        digest.update(file.data)
+    return digest.hexdigest()[:16]
+
+
 def _read(path: Path) -> StaticFile:
-    data = path.read_bytes()
-    return StaticFile(_TYPES[path.suffix], data, etag(sha256(data).hexdigest()[:32]))
-
-
-ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        *("GET", "/page/static/{file}", "pageFile", "Read a file of the page."),
-        role=None,
-        query=Empty,
-        body=Empty,
-        answers=static_file,
-        media_type="application/octet-stream",
-        problem=problem_page,
-    ),
-)
+    return StaticFile(_TYPES[path.suffix], path.read_bytes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from onrecord.adapters.page.static_files import files
+from onrecord.adapters.page.static_files import edition, files
 from tests.adapters.service.served import served
 
 
@@ -18,4 +18,4 @@ def test_every_key_that_does_something_is_explained_on_every_page() -> None:
             (dialog,) = re.findall(r'<dialog id="keys".*?</dialog>', text, re.DOTALL)
             explained = re.findall(r"<kbd>(.+?)</kbd>", dialog)
             assert explained == [*keys, "Esc"], path
-            assert '<script type="module" src="/page/static/keyboard.js">' in text
+            assert f'<script type="module" src="/page/static/{edition()}/keyboard.js">' in text

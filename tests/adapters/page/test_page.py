@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from onrecord.adapters.page.static_files import files
+from onrecord.adapters.page.static_files import edition, files
 from onrecord.adapters.page.words import markdown, visible
 from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
@@ -35,7 +36,9 @@ def test_nothing_runs_on_a_page_but_its_own_files(page: Served) -> None:
     assert 'href="/c/support%2F1"' in text
     assert "style=" not in text
     assert "onclick=" not in text
-    assert text.count("<script") == text.count('<script type="module" src="/page/static/')
+    assert text.count("<script") == text.count(
+        f'<script type="module" src="/page/static/{edition()}/'
+    )
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(page: Served) -> None:
@@ -45,11 +48,40 @@ def test_a_page_that_did_not_change_is_not_sent_again(page: Served) -> None:
 
 def test_the_files_of_the_page_are_those_that_are_there_and_no_others(page: Served) -> None:
     for name, file in files().items():
-        answer = page.ask("GET", f"/page/static/{name}")
+        answer = page.ask("GET", f"/page/static/{edition()}/{name}")
         assert (answer.status, answer.data) == (200, file.data)
         assert answer.headers["content-type"].startswith(file.media_type)
-    for name in ("other.css", "..%2Fanswers.py", "answers.py"):
-        assert page.ask("GET", f"/page/static/{name}").status in (404, 422)
+    for name in ("other.css", "..%2Fanswers.py", "answers.py", "page.css,other.css"):
+        assert page.ask("GET", f"/page/static/{edition()}/{name}").status in (404, 422)
+
+
+def test_style_sheets_come_as_one_and_scripts_do_not(page: Served) -> None:
+    answer = page.ask("GET", f"/page/static/{edition()}/page.css,live.css")
+    assert answer.data == files()["page.css"].data + files()["live.css"].data
+    assert page.ask("GET", f"/page/static/{edition()}/copy.js,live.js").status == 404
+
+
+def test_a_browser_keeps_the_files_of_this_release_and_of_no_other(page: Served) -> None:
+    kept = page.ask("GET", f"/page/static/{edition()}/live.js").headers["cache-control"]
+    assert {"immutable", "public"} < set(kept.split(", "))
+    of_another = page.ask("GET", f"/page/static/{'0' * 16}/live.js")
+    assert of_another.data == files()["live.js"].data
+    assert of_another.headers["cache-control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("path", ["/", "/c/support%2F1", "/c/support%2F1/requests"])
+def test_a_page_has_one_style_sheet_and_names_each_module_that_its_scripts_need(
+    page: Served, path: str
+) -> None:
+    text = page.ask("GET", path).data.decode()
+    assert text.count('rel="stylesheet"') == 1, "the first frame waits for it"
+    named = {*re.findall(rf'="/page/static/{edition()}/(\w+\.js)"', text)}
+    needed = {
+        needed
+        for name in named
+        for needed in re.findall(r'from "\./(.+?)";', files()[name].data.decode())
+    }
+    assert needed <= named, "a module that only another one names is asked for when that is here"
 
 
 def test_a_problem_on_the_page_is_told_in_html() -> None:

@@ -18,6 +18,7 @@ from onrecord.adapters.page.requests.sent_requests import (
     recorded_request,
     requests_sent,
 )
+from onrecord.adapters.page.static_files import edition
 from onrecord.domain import jsontext
 from onrecord.domain.events import (
     RequestSent,
@@ -251,7 +252,7 @@ PAGE = "/c/support%2F1/requests"
 def test_the_page_shows_the_request_at_a_version_and_what_changed(page: Served) -> None:
     whole = page.ask("GET", f"{PAGE}?at=2&exchanges=3").data.decode()
     assert "Where is my &lt;b&gt;parcel&lt;/b&gt;?" in whole, "nothing has to be fetched for it"
-    assert 'src="/page/static/slider.js"' in whole
+    assert f'src="/page/static/{edition()}/slider.js"' in whole
     answer = page.ask("GET", f"{PAGE}/gemini?at=2")
     text = answer.data.decode()
     assert (answer.status, "Where is my &lt;b&gt;parcel&lt;/b&gt;?" in text) == (200, True)
