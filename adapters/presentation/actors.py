@@ -27,8 +27,12 @@ class ShownActors:
     def noted(self, recorded: Iterable[RecordedEvent]) -> Iterator[RecordedEvent]:
         """Yield events as they are, and note who did each."""
         for event in recorded:
-            self._by_version[event.version], _ = actors_of(event, self._name)
+            self.note(event)
             yield event
+
+    def note(self, event: RecordedEvent) -> None:
+        """Note who did what an event records."""
+        self._by_version[event.version], _ = actors_of(event, self._name)
 
     def named(self, row: Row) -> Row:
         """Return a row of a noted event with who did it."""

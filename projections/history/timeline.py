@@ -103,7 +103,7 @@ class Timeline:
         happened = event.event()
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
-            lost = loss_of(event, self._standing)
+            lost = _loss(event.version, happened, self._standing)
             is_silent = self._is_silent(happened)
             named = self._modelled(self._named(happened), event.event_id)
             for entry in _tell(named, event.version, self._calls):
@@ -170,10 +170,13 @@ class Timeline:
 
 def loss_of(event: RecordedEvent, standing: Standing) -> Lost | None:
     """Return why an event is no history; None if it is."""
-    happened = event.event()
+    return _loss(event.version, event.event(), standing)
+
+
+def _loss(version: int, happened: Event | Unrecognised | Erased, standing: Standing) -> Lost | None:
     if isinstance(happened, Erased | Unrecognised):
         return None  # Nothing tells which line it is on.
-    return standing(event.version, happened.line)
+    return standing(version, happened.line)
 
 
 def _line(line: SideBranchSummary) -> Row:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -50,6 +52,7 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.history_changes import HistoryChanges, changes_at, with_redactions
 from onrecord.adapters.streams.listing import Listed
 from onrecord.domain.errors import ConversationNotFound
+from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.timeline import Timeline
 
 STRETCH: Final = 200
@@ -60,6 +63,9 @@ _BEFORE: Final = 200
 
 _SOON_READ: Final = 5_000
 """So many events are read and added up in less than a second."""
+
+
+_version: Final = attrgetter("version")
 
 
 class Stretch(Model):
@@ -177,31 +183,52 @@ def _stretch(store: Store, name: str, query: Stretch) -> tuple[NamedConversation
 
 
 def rows_between(store: Store, conversation: NamedConversation, after: int, last: int) -> Rows:
-    """Return the events with after < version <= last."""
-    backend, conversation_id = backend_of(store), conversation.conversation_id
-    changes = changes_at(backend, conversation_id, conversation.head.version)
-    actors = ShownActors(backend, store.tenant)
-    fold = Timeline(side_lines=True, standing=changes.losses)
-    read = backend.read(conversation_id, after=max(0, after - _BEFORE), until=last)
-    recorded = list(actors.noted(read))
-    rows = (actors.named(row) for event in recorded for row in fold.rows(event))
-    listed = list(with_redactions(rows, changes.redacted))
-    has_documents = may_hold_documents(row for row in listed if row.version > after)
-    held = store.get(conversation_id).documents() if has_documents and conversation.key else ()
-    events = shown_events(
-        recorded,
-        listed,
-        after=after,
-        documents=(each for each in held if each.conversation_id == conversation_id),
-        summary=_summary(changes),
-    )
+    """Return the events with after < version <= last, and what their calls and responses took."""
+    recorded = _recorded(store, conversation, after, last)
     return Rows(
-        events,
+        _shown(store, conversation, recorded, after),
         times=times_by_version(times_of(recorded, page_prices().prices)),
         first=after + 1,
         last=last,
         has_earlier=after > 0,
         has_later=last < conversation.head.version,
+    )
+
+
+def events_between(
+    store: Store, conversation: NamedConversation, after: int, last: int
+) -> tuple[ShownEvent, ...]:
+    """Return the events with after < version <= last."""
+    return _shown(store, conversation, _recorded(store, conversation, after, last), after)
+
+
+def _recorded(
+    store: Store, conversation: NamedConversation, after: int, last: int
+) -> list[RecordedEvent]:
+    first = max(0, after - _BEFORE)
+    return list(backend_of(store).read(conversation.conversation_id, after=first, until=last))
+
+
+def _shown(
+    store: Store, conversation: NamedConversation, recorded: list[RecordedEvent], after: int
+) -> tuple[ShownEvent, ...]:
+    backend, conversation_id = backend_of(store), conversation.conversation_id
+    changes = changes_at(backend, conversation_id, conversation.head.version)
+    actors = ShownActors(backend, store.tenant)
+    # Of the events before the stretch only the calls are looked at, not who made them.
+    for event in recorded[bisect_right(recorded, after, key=_version) :]:
+        actors.note(event)
+    fold = Timeline(side_lines=True, standing=changes.losses)
+    rows = (actors.named(row) for event in recorded for row in fold.rows(event))
+    listed = list(with_redactions(rows, changes.redacted))
+    has_documents = may_hold_documents(row for row in listed if row.version > after)
+    held = store.get(conversation_id).documents() if has_documents and conversation.key else ()
+    return shown_events(
+        recorded,
+        listed,
+        after=after,
+        documents=(each for each in held if each.conversation_id == conversation_id),
+        summary=_summary(changes),
     )
 
 

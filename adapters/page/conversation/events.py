@@ -41,6 +41,8 @@ _PICTURES: Final = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"}
 )
 _NO_DOCUMENTS: Final = frozenset({"text", *_FOLDED, *_CALLS, "result"})
+_REQUEST: Final = "request.sent"
+_FORK: Final = "conversation.forked"
 _LONG: Final = 1_500
 _LONGEST: Final = 100_000
 _GLIMPSE: Final = 100
@@ -226,7 +228,8 @@ def _document(held: HeldDocument) -> ShownDocument:
 def _branches(recorded: Iterable[RecordedEvent]) -> Iterator[tuple[UUID, str]]:
     """Yield the side branches that begin here, and why."""
     for each in recorded:
-        happened = each.event()
+        # To read a body takes long: only those of requests are read.
+        happened = each.event() if each.type == _REQUEST else None
         if isinstance(happened, RequestSent) and happened.line == each.event_id:
             yield each.event_id, WHY[happened.relation]
 
@@ -237,6 +240,8 @@ def _branch(line: UUID, branches: Mapping[UUID, str]) -> str:
 
 
 def _origin(event: RecordedEvent) -> tuple[UUID, int] | None:
+    if event.type != _FORK:
+        return None
     happened = event.event()
     if not isinstance(happened, ConversationForked):
         return None

@@ -18,6 +18,7 @@ from onrecord.adapters.page.approvals.pending import ShownApproval, approval_val
 from onrecord.adapters.page.conversation.conversation import (
     STRETCH,
     approvals_path,
+    events_between,
     named_by,
     rows_between,
 )
@@ -142,7 +143,7 @@ def _changes(store: Store, name: str, known: ChangesQuery) -> Changes:
     first = min(known.first, after + 1)
     before = max(first - 1, after - STRETCH)
     then = replace(conversation, head=replace(conversation.head, version=after))
-    shown_before = rows_between(store, then, before, after).events
+    shown_before = events_between(store, then, before, after)
     now = rows_between(store, conversation, before, min(after + STRETCH, last))
     return Changes(
         conversation=conversation,

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
-from onrecord.adapters.page.conversation.conversation import rows_between
+from onrecord.adapters.page.conversation.conversation import events_between
 from onrecord.adapters.page.conversation.transcript import transcript
 from onrecord.adapters.page.share.redactions import natures_between, redactions_of
 from onrecord.adapters.page.share.withheld import withheld, withheld_bodies, without_withheld
@@ -67,7 +67,7 @@ def part_after(
 def text_of(store: Store, conversation: NamedConversation, part: Part, form: CopyForm) -> str:
     """Return a part of a conversation as text, without what was redacted; it says where it ends too early."""
     backend = backend_of(store)
-    events = rows_between(store, conversation, part.after, part.last).events
+    events = events_between(store, conversation, part.after, part.last)
     natures = natures_between(backend, conversation.conversation_id, part.after, part.last)
     redactions = redactions_of(backend, conversation)
     reasons = withheld(events, natures, redactions)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.history_queries import main_branch, pieces_of
 from onrecord.adapters.page.answers import html_of
-from onrecord.adapters.page.conversation.conversation import rows_between
+from onrecord.adapters.page.conversation.conversation import events_between
 from onrecord.adapters.page.conversation.events import ShownEvent
 from onrecord.adapters.page.share.copying import Part
 from onrecord.adapters.page.share.hiding import (
@@ -74,7 +74,7 @@ def material_of(
 ) -> Material:
     """Return what the record has for a file of a part of a conversation."""
     backend = backend_of(store)
-    events = rows_between(store, conversation, part.after, part.last).events
+    events = events_between(store, conversation, part.after, part.last)
     natures, names = dict[int, Nature](), set[str]()
     actors = ShownActors(backend, store.tenant)
     for event in backend.read(conversation.conversation_id, after=part.after, until=part.last):
