@@ -150,8 +150,12 @@ class Wakeups:
     `closed` says whether the backend was closed.
     """
 
-    def __init__(self, hints: Hints | None = None) -> None:
-        """Begin with no append seen; `hints` go to other processes, and come from them."""
+    def __init__(self, hints: Hints | None = None, poll_seconds: float = POLL_SECONDS) -> None:
+        """Begin with no append seen; `hints` go to other processes, and come from them.
+
+        Who waits looks at the log every `poll_seconds`, unless they say otherwise.
+        """
+        self._poll_seconds = poll_seconds
         self._bell = Bell()
         self._opening = threading.RLock()
         self._appends = 0
@@ -179,17 +183,18 @@ class Wakeups:
         """Return how many appends there were: what to pass to `wait` after reading."""
         return self._appends
 
-    def wait(self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS) -> None:
+    def wait(self, seen: int, stopped: Callable[[], bool], seconds: float | None = None) -> None:
         """Return after another append, when stopped or closed, or after some seconds."""
+        pause = self._poll_seconds if seconds is None else seconds
 
         def is_over() -> bool:
             return self._appends != seen or self.closed or stopped()
 
         self._listen()
         if is_driven():
-            wait_for(self._bell.awaited(is_over, seconds))
+            wait_for(self._bell.awaited(is_over, pause))
         else:
-            self._bell.wait_for(is_over, seconds)
+            self._bell.wait_for(is_over, pause)
 
     async def awaited(self, seen: int, seconds: float = POLL_SECONDS) -> None:
         """Return after another append, or when closed, or after some seconds: `wait` of a coroutine."""

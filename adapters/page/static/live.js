@@ -3,7 +3,7 @@
 import { answerAt, fill } from "./fragments.js";
 
 const PAUSE = 2000; // in milliseconds: so long a service is left alone that did not answer, or that counts
-const GAP = 100; // in milliseconds: so long a page rests between two answers
+const GAP = 100; // in milliseconds: so far apart the questions for what is new are at least
 const NEAR = 48; // in pixels: so near to its end a page goes on with it
 
 const events = document.querySelector("#events");
@@ -70,8 +70,11 @@ async function loaded() {
   let status = 200;
   while (isStale && status === 200) {
     isStale = false;
+    const asked = performance.now();
     status = await showChanges();
-    if (isStale) await new Promise((over) => setTimeout(over, GAP));
+    // An answer took its time already: what came meanwhile waits for the rest of the gap alone.
+    const rest = GAP - (performance.now() - asked);
+    if (isStale && rest > 0) await new Promise((over) => setTimeout(over, rest));
   }
   showState(status === 200 ? "" : status === 401 ? "over" : "away");
   // What was erased is shown no more.

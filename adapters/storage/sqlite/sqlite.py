@@ -71,6 +71,9 @@ from onrecord.domain.log import (
 __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
 
 _PAGE: Final = 256
+_POLL_SECONDS: Final = 0.02
+"""Nobody tells of what other processes append. To look whether a file has more takes some 40 µs."""
+
 _FORGETTING: Final = (
     *("forget_head", "forget_blobs", "forget_key", "forget_snapshots"),
     "forget_actor_name",
@@ -94,7 +97,7 @@ class Sqlite:
     def __init__(self, file: SqliteFile) -> None:
         """Use an open file."""
         self.file = file
-        self.wakeups = Wakeups()
+        self.wakeups = Wakeups(poll_seconds=_POLL_SECONDS)
         self.steps: Final = ThreadSteps()
 
     @releasing
