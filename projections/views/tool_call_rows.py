@@ -169,16 +169,26 @@ _UNKNOWN: Final[Row] = {
 class LedgerRows:
     """Takes in events in order; `calls` are the rows as they are then."""
 
-    def __init__(self, batch: EventBatch, known: Sequence[Row]) -> None:
-        """Begin with what is known of the batch's conversation."""
-        self.calls = LedgerCalls(known)
-        self._batch = batch
+    def __init__(
+        self, batch: EventBatch, known: Sequence[Row], *, keeps_texts: bool = True
+    ) -> None:
+        """Begin with what is known of the batch's conversation.
 
-    def take(self, event: RecordedEvent) -> None:
-        """Take in the next event; what was erased, or cannot be read, tells nothing."""
+        Without texts, rows say nothing of arguments and results: to make those takes most of the time.
+        """
+        self.calls = LedgerCalls(known)
+        self._keeps_texts = keeps_texts
+        self._ids = {
+            "tenant": str(batch.tenant),
+            "conversation_id": str(batch.conversation_id),
+        }
+
+    def take(self, event: RecordedEvent) -> JsonObject | None:
+        """Take in the next event, and return its members; what was erased, or cannot be read, tells nothing."""
         members = members_of(event, _HELD_APART)
         if members is not None:
             _TAKEN[event.type](self, event, members)
+        return members
 
     def declare(self, event: RecordedEvent, members: JsonObject) -> None:
         """Note under which names models are told of the caller's tools from here on."""
@@ -218,7 +228,8 @@ class LedgerRows:
         content = members["content"]
         failed = members.get("is_error", False) or _says_it_failed(content)
         status = "cancelled" if members.get("cancelled", False) else "failed" if failed else "done"
-        ended = _ended(row, event, status, given(content), _documents_given(content))
+        text = given(content) if self._keeps_texts else ""
+        ended = _ended(row, event, status, text, _documents_given(content))
         self.calls.put({**ended, "is_error": failed, "metadata": _metadata(event)})
 
     def server_result(self, event: RecordedEvent, members: JsonObject) -> None:
@@ -256,11 +267,13 @@ class LedgerRows:
             _TAKEN[name](self, event, said)
 
     def _asked(self, event: RecordedEvent, members: JsonObject, kind: str, name: str) -> Row:
+        asked = {**self._row(event, members, kind), "name": name}
+        if not self._keeps_texts:
+            return asked
         arguments = arguments_in(members["content"])
         text = storable(compact(arguments))
         return {
-            **self._row(event, members, kind),
-            "name": name,
+            **asked,
             "arguments": text[:MOST_CHARACTERS],
             "arguments_cut": len(text) > MOST_CHARACTERS,
             "arguments_digest": hashlib.sha256(jsontext.write_canonical(arguments)).hexdigest(),
@@ -270,8 +283,7 @@ class LedgerRows:
         """Return the row of an event of which nothing more is known."""
         return {
             **_UNKNOWN,
-            "tenant": str(self._batch.tenant),
-            "conversation_id": str(self._batch.conversation_id),
+            **self._ids,
             "version": event.version,
             "ordinal": len(self.calls.at(event.version)),
             "shard": event.shard,

@@ -34,7 +34,7 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.api import UsagePlaces, api_of
+from onrecord.projections.api import Path, UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
 from onrecord.projections.frameworks.framework import ItemUsage
 from onrecord.projections.frameworks.registry import framework_of
@@ -67,8 +67,15 @@ def usage_members(api: str, envelope: JsonObject) -> UsageMembers:
     """Return what the envelope of a response says of its tokens besides."""
     known = api_of(api)
     places = known.usage if known else UsagePlaces()
-    counts = ((count_of(reduce(member, path, envelope)) for path in paths) for paths in places)
-    return UsageMembers(*(next(filter(None, each), 0) for each in counts))
+    return UsageMembers(*(_first_count(envelope, paths) for paths in places))
+
+
+def _first_count(envelope: JsonObject, paths: tuple[Path, ...]) -> int:
+    """Return the first count at some paths that is not 0; 0 where there is none."""
+    for path in paths:
+        if count := count_of(reduce(member, path, envelope)):
+            return count
+    return 0
 
 
 def count_of(value: object) -> int:
@@ -327,7 +334,7 @@ class Prices:
 
     def of(self, model: str | None) -> Price | None:
         """Return the price of a model, by any of its names; None where there is none."""
-        entry = entry_for(model, self.entries) if model else None
+        entry = entry_for(model, self.entries) if model and self.entries else None
         return None if entry is None else _price(entry[1])
 
 

@@ -187,7 +187,7 @@ class _Fold:
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        self._ledger = LedgerRows(EventBatch(_NOBODY, _NOBODY, ()), ())
+        self._ledger = LedgerRows(EventBatch(_NOBODY, _NOBODY, ()), (), keeps_texts=False)
         self._call_events: dict[int, _CallEvent] = {}
         self._requests: dict[str | None, _Request] = {}
         self._waits = Waits()
@@ -202,8 +202,7 @@ class _Fold:
             self._first = event
             self._is_later = _is_late(event, event.client_header().occurred_at)
         self._last = event
-        if event.type in TOOL_LEDGER.types:
-            self._ledger.take(event)
+        members = self._ledger.take(event) if event.type in TOOL_LEDGER.types else None
         if event.type in _OF_CALLS:
             self._call_events[event.version] = _CallEvent(
                 self._moment(event), event.exchange, _size(event)
@@ -214,8 +213,8 @@ class _Fold:
             model = _members(event).get("model")
             request = _Request(event.version, self._moment(event), model)
             self._requests[str(event.event_id)] = request
-        elif event.type in _ENDS and event.body is not None:
-            self._end(event, _members(event))
+        elif event.type in _ENDS and members is not None:
+            self._end(event, members)
 
     def times(self) -> Times:
         if self._first is None or self._last is None:
