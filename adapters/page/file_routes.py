@@ -22,19 +22,24 @@ async def static_file(call: Call[Empty, Empty]) -> Response:
 
     A page of another release may ask, while servers are renewed: it gets what is here, to keep for no time.
     """
-    named = [files().get(name) for name in call.path["file"].split(",")]
-    found = [file for file in named if file is not None]
-    if len(found) < len(named) or not _is_one_answer(found):
+    names = call.path["file"].split(",")
+    parts = [files()[name] for name in names if name in files()]
+    if len(parts) < len(names) or not _is_one_answer(names, parts):
         raise Problem(NOT_FOUND, "the page has no such file")
     is_current = call.path["edition"] == edition()
     headers = {**HEADERS, "cache-control": _KEPT} if is_current else HEADERS
-    data = b"".join(file.data for file in found)
-    return Response(data, 200, headers, media_type=found[0].media_type)
+    data = b"".join(part.data for part in parts)
+    return Response(data, 200, headers, media_type=parts[0].media_type)
 
 
-def _is_one_answer(found: list[StaticFile]) -> bool:
-    """Whether files can be told as one: a script has names of its own, which another may have too."""
-    return len(found) == 1 or {file.media_type for file in found} == {_CSS}
+def _is_one_answer(names: list[str], parts: list[StaticFile]) -> bool:
+    """Return whether files can be one answer: style sheets can, each once, so that no answer is large.
+
+    A script has names of its own, which another may have too.
+    """
+    if len(parts) == 1:
+        return True
+    return len(set(names)) == len(names) and {part.media_type for part in parts} == {_CSS}
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (

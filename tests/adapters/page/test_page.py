@@ -58,7 +58,8 @@ def test_the_files_of_the_page_are_those_that_are_there_and_no_others(page: Serv
 def test_style_sheets_come_as_one_and_scripts_do_not(page: Served) -> None:
     answer = page.ask("GET", f"/page/static/{edition()}/page.css,live.css")
     assert answer.data == files()["page.css"].data + files()["live.css"].data
-    assert page.ask("GET", f"/page/static/{edition()}/copy.js,live.js").status == 404
+    for several in ("copy.js,live.js", "page.css,page.css"):
+        assert page.ask("GET", f"/page/static/{edition()}/{several}").status == 404
 
 
 def test_a_browser_keeps_the_files_of_this_release_and_of_no_other(page: Served) -> None:
