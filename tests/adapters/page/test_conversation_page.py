@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 import onrecord
 from onrecord import AssistantCall
+from onrecord.adapters.page.conversation.conversation import named_by, rows_between
+from onrecord.domain import log
 from onrecord.domain.content import Native
 from onrecord.domain.events import MessageRecorded, ResponseCompleted
 from tests.adapters.service.served import Served, served
@@ -60,6 +64,28 @@ def page(folder: Path) -> Iterator[Served]:
         store.get("long").fork("fork", at=300)
     with served(url) as answering:
         yield answering
+
+
+def test_a_page_reads_the_body_of_each_event_once_and_headers_only_of_what_it_shows(
+    page: Served, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: Counter[str] = Counter()
+
+    def counted(kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            read[kind] += 1
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(log, "decode", counted("bodies", log.decode))
+    monkeypatch.setattr(log, "parse_header", counted("headers", log.parse_header))
+    with onrecord.connect(f"sqlite:///{folder / 'log.db'}") as store:
+        which = named_by(store, "long")
+        shown = rows_between(store, which, 240, 440)
+    assert len(shown.events) == 200
+    assert read["bodies"] <= 410, "of the events shown, of the 200 before them, and few more"
+    assert read["headers"] <= 202, "and the one that tells whether an import brought them"
 
 
 def test_what_a_conversation_says_is_text_on_its_page(page: Served) -> None:
