@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.cli import (
+    approval_commands,
     capability_commands,
     conversation_commands,
     document_commands,
@@ -113,9 +114,9 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         history_commands.redact,
     ),
     "Decide about calls of tools": (
-        tool_commands.approvals,
-        tool_commands.approve,
-        tool_commands.deny,
+        approval_commands.approvals,
+        approval_commands.approve,
+        approval_commands.deny,
     ),
     "Search and count, over all conversations": (
         views.overview,

@@ -1,4 +1,4 @@
-"""`onrecord tools`, `approvals`, `approve`, `deny`: what a model may call, and the calls that wait for a person."""
+"""`onrecord tools`: what a model may call."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.cli.program.options import AsJson, At, Key, Url, known_api
-from onrecord.adapters.cli.program.stores import acting_name, opened
+from onrecord.adapters.cli.program.stores import opened
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import moment
-from onrecord.adapters.presentation.waiting_calls import DOUBT, waiting_calls
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from onrecord.adapters.bpmn.gateways import Gateway
-    from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
     from onrecord.projections.apis.declared_tools import Declared, Tool
 
 _DIGITS: Final = 8
@@ -268,135 +266,3 @@ def _title(tool: Tool) -> str:
     from onrecord.projections.history.timeline_text import tool_title
 
     return tool_title(tool)
-
-
-# Calls that wait for a person.
-
-Call = Annotated[str, typer.Argument(help="The id of the call, as `onrecord approvals` shows it.")]
-Actor = Annotated[
-    str | None,
-    typer.Option(help="Who decides.", show_default="$ONRECORD_ACTOR, else who is logged in"),
-]
-Question = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CALL:NUMBER",
-        help="Decide this question only, as `onrecord approvals` shows it: a later call may have the same id.",
-    ),
-]
-
-
-def approvals(
-    context: typer.Context,
-    key: Annotated[
-        str | None, typer.Argument(help="Of this conversation only: its key or its id.")
-    ] = None,
-    url: Url = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the calls of tools that wait until a person grants or denies them.
-
-    Piped: key, id of the call, tool, arguments, since when, `unsure` where it may have been made, question.
-
-    Example: `onrecord approvals`
-    """
-    with opened(context, url) as store:
-        for of_key, pending in _pending(store, key):
-            if as_json:
-                output.json_line(_pending_document(of_key, pending))
-            elif output.is_drawn():
-                output.sentence(flat(_sentence(of_key, pending)))
-            else:
-                output.plain(*_pending_columns(of_key, pending))
-
-
-def approve(
-    context: typer.Context,
-    key: Key,
-    call: Call,
-    reason: Annotated[str | None, typer.Option(help="Why, in words.")] = None,
-    actor: Actor = None,
-    question: Question = None,
-    url: Url = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a call of a tool be made, once: the next run of its `ToolRunner` makes it.
-
-    Example: `onrecord approve support/4711 toolu_1 --reason "a known customer"`
-    """
-    with opened(context, url) as store:
-        conversation = store.conversation(require_conversation(store, key).require_key())
-        conversation.approve(
-            call, reason=reason, actor=acting_name(actor), question=_question(question)
-        )
-        _report(call, "granted", as_json=as_json)
-
-
-def deny(
-    context: typer.Context,
-    key: Key,
-    call: Call,
-    reason: Annotated[str, typer.Option(help="Why, in words: the model reads it.")],
-    actor: Actor = None,
-    question: Question = None,
-    url: Url = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a call of a tool not be made: its result says so, and why.
-
-    Example: `onrecord deny support/4711 toolu_1 --reason "too much"`
-    """
-    with opened(context, url) as store:
-        conversation = store.conversation(require_conversation(store, key).require_key())
-        conversation.deny(
-            call, reason=reason, actor=acting_name(actor), question=_question(question)
-        )
-        _report(call, "denied", as_json=as_json)
-
-
-def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApproval]]:
-    """Yield what waits in one conversation, or in all that have open calls."""
-    if key is None:
-        return waiting_calls(store)
-    of = require_conversation(store, key).require_key()
-    return ((of, each) for each in store.conversation(of).approvals())
-
-
-def _question(text: str | None) -> ApprovalQuestion | None:
-    from onrecord.adapters.conversation.approvals import ApprovalQuestion
-
-    return None if text is None else ApprovalQuestion.parse(text)
-
-
-def _report(call: str, decision: str, *, as_json: bool) -> None:
-    if as_json:
-        output.json_line({"call": call, "decision": decision})
-    else:
-        output.sentence(flat(f"The call {call} is {decision}."))
-
-
-def _sentence(key: str, pending: PendingApproval) -> str:
-    arguments = jsontext.write(pending.call.arguments).decode()
-    doubt = f" {DOUBT}" if pending.unsure else ""
-    asked = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
-    return f"{asked}, question {pending.question}, since {moment(pending.requested_at)}.{doubt}"
-
-
-def _pending_columns(key: str, pending: PendingApproval) -> tuple[object, ...]:
-    call = pending.call
-    arguments = jsontext.write(call.arguments).decode()
-    doubt = "unsure" if pending.unsure else ""
-    since = timestamp(pending.requested_at)
-    return key, call.id, call.name, arguments, since, doubt, pending.question
-
-
-def _pending_document(key: str, pending: PendingApproval) -> dict[str, object]:
-    return {
-        "key": key,
-        "call": pending.call.id,
-        "tool": pending.call.name,
-        "arguments": pending.call.arguments,
-        "requested_at": timestamp(pending.requested_at),
-        "unsure": pending.unsure,
-        "question": str(pending.question),
-    }

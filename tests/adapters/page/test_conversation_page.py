@@ -17,7 +17,9 @@ from onrecord import AssistantCall
 from onrecord.adapters.page.conversation.conversation import named_by, rows_between
 from onrecord.domain import log
 from onrecord.domain.content import Native
+from onrecord.domain.encoding import decode
 from onrecord.domain.events import MessageRecorded, ResponseCompleted
+from onrecord.domain.header import parse_header
 from tests.adapters.service.served import Served, served
 
 HOSTILE = (
@@ -78,11 +80,10 @@ def test_a_page_reads_the_body_of_each_event_once_and_headers_only_of_what_it_sh
 
         return call
 
-    monkeypatch.setattr(log, "decode", counted("bodies", log.decode))
-    monkeypatch.setattr(log, "parse_header", counted("headers", log.parse_header))
+    monkeypatch.setattr(log, "decode", counted("bodies", decode))
+    monkeypatch.setattr(log, "parse_header", counted("headers", parse_header))
     with onrecord.connect(f"sqlite:///{folder / 'log.db'}") as store:
-        which = named_by(store, "long")
-        shown = rows_between(store, which, 240, 440)
+        shown = rows_between(store, named_by(store, "long"), 240, 440)
     assert len(shown.events) == 200
     assert read["bodies"] <= 410, "of the events shown, of the 200 before them, and few more"
     assert read["headers"] <= 202, "and the one that tells whether an import brought them"
