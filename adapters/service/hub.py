@@ -260,7 +260,7 @@ class Hub:
         if before is None:
             return _Look(erasures, after, after, {})
         if after == before:
-            self._wakeups.wait(seen, lambda: self.is_over)
+            self._wakeups.wait(seen, lambda: self.is_over, self._wakeups.shared_seconds)
             return _Look(erasures, before, before, {})
         frames: dict[UUID, list[Frame]] = {}
         reached = dict(before)

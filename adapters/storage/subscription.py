@@ -150,12 +150,12 @@ class Wakeups:
     `closed` says whether the backend was closed.
     """
 
-    def __init__(self, hints: Hints | None = None, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(self, hints: Hints | None = None, shared_seconds: float = POLL_SECONDS) -> None:
         """Begin with no append seen; `hints` go to other processes, and come from them.
 
-        Who waits looks at the log every `poll_seconds`, unless they say otherwise.
+        `shared_seconds` is how often one reader looks that reads for many.
         """
-        self._poll_seconds = poll_seconds
+        self.shared_seconds: Final = shared_seconds
         self._bell = Bell()
         self._opening = threading.RLock()
         self._appends = 0
@@ -183,18 +183,17 @@ class Wakeups:
         """Return how many appends there were: what to pass to `wait` after reading."""
         return self._appends
 
-    def wait(self, seen: int, stopped: Callable[[], bool], seconds: float | None = None) -> None:
+    def wait(self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS) -> None:
         """Return after another append, when stopped or closed, or after some seconds."""
-        pause = self._poll_seconds if seconds is None else seconds
 
         def is_over() -> bool:
             return self._appends != seen or self.closed or stopped()
 
         self._listen()
         if is_driven():
-            wait_for(self._bell.awaited(is_over, pause))
+            wait_for(self._bell.awaited(is_over, seconds))
         else:
-            self._bell.wait_for(is_over, pause)
+            self._bell.wait_for(is_over, seconds)
 
     async def awaited(self, seen: int, seconds: float = POLL_SECONDS) -> None:
         """Return after another append, or when closed, or after some seconds: `wait` of a coroutine."""

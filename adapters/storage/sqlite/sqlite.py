@@ -71,7 +71,7 @@ from onrecord.domain.log import (
 __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
 
 _PAGE: Final = 256
-_POLL_SECONDS: Final = 0.02
+_SHARED_SECONDS: Final = 0.02
 """Nobody tells of what other processes append. To look whether a file has more takes some 40 µs."""
 
 _FORGETTING: Final = (
@@ -97,7 +97,7 @@ class Sqlite:
     def __init__(self, file: SqliteFile) -> None:
         """Use an open file."""
         self.file = file
-        self.wakeups = Wakeups(poll_seconds=_POLL_SECONDS)
+        self.wakeups = Wakeups(shared_seconds=_SHARED_SECONDS)
         self.steps: Final = ThreadSteps()
 
     @releasing
