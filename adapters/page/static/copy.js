@@ -1,5 +1,7 @@
 // `<a data-copy="what it is">` puts the text that it leads to on the clipboard, and says so.
 
+import { isPlainClick } from "./clicks.js";
+
 const status = document.querySelector("#copied");
 
 async function copy(link) {
@@ -16,7 +18,7 @@ async function copy(link) {
 }
 
 document.addEventListener("click", (event) => {
-  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey) return;
+  if (!isPlainClick(event)) return;
   const link = event.target.closest("a[data-copy]");
   if (link === null) return;
   event.preventDefault();

@@ -1,5 +1,7 @@
 // Loads fragments of the page from this service, and puts them in by the one Trusted Types policy.
 
+import { isPlainClick } from "./clicks.js";
+
 const policy = window.trustedTypes
   ? window.trustedTypes.createPolicy("onrecord", { createHTML: (html) => html })
   : { createHTML: (html) => html };
@@ -61,7 +63,7 @@ async function more(link) {
 // `<a data-more="path of a fragment">` puts more where it stands; `<a data-into="#id">` fills another
 // element with a part of the page that it leads to.
 document.addEventListener("click", (event) => {
-  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey) return;
+  if (!isPlainClick(event)) return;
   const link = event.target.closest("a[data-more], a[data-into]");
   if (link === null) return;
   const target = link.dataset.into && document.querySelector(link.dataset.into);

@@ -21,7 +21,7 @@ const KEYS = {
 /** Focus the next or previous of some elements, seen from where the reader is. */
 function move(selector, by, block) {
   const all = [...document.querySelectorAll(selector)];
-  const next = by > 0 ? all.find(isBehind()) : all.findLast(isBefore());
+  const next = by > 0 ? all.find(followsReader()) : all.findLast(precedesReader());
   if (next === undefined) return;
   next.tabIndex = -1;
   next.focus({ preventScroll: true });
@@ -29,21 +29,23 @@ function move(selector, by, block) {
 }
 
 /** Return the element that the reader is at, or null: then it is the window that tells. */
-function here() {
+function elementOfReader() {
   const focused = document.activeElement;
   if (focused?.closest("main") && focused.id !== "main") return focused;
   return document.querySelector("article:target");
 }
 
-function isBehind() {
-  const element = here();
+/** Return a function that tells whether an element comes after where the reader is. */
+function followsReader() {
+  const element = elementOfReader();
   if (element === null) return (each) => each.getBoundingClientRect().top >= 0;
   return (each) =>
     element.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING && !element.contains(each);
 }
 
-function isBefore() {
-  const element = here();
+/** Return a function that tells whether an element comes before where the reader is. */
+function precedesReader() {
+  const element = elementOfReader();
   if (element === null) return (each) => each.getBoundingClientRect().bottom < 0;
   return (each) =>
     element.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_PRECEDING && !each.contains(element);

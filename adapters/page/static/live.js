@@ -7,17 +7,17 @@ const GAP = 100; // in milliseconds: so far apart the questions for what is new 
 const NEAR = 48; // in pixels: so near to its end a page goes on with it
 
 const events = document.querySelector("#events");
-const line = document.querySelector("#live");
-const follows = line.querySelector("input");
-const unread = line.querySelector("[data-unread]");
-const path = line.dataset.live;
+const statusLine = document.querySelector("#live");
+const followBox = statusLine.querySelector("input");
+const unread = statusLine.querySelector("[data-unread]");
+const path = statusLine.dataset.live;
 
 let stream = null;
-let pause = 0;
-let count = 0; // of new events that the reader has not seen
+let retryTimer = 0;
+let unreadCount = 0; // of new events that the reader has not seen
 let loading = null;
 let isStale = false;
-let totals = 0; // the timer until they are counted anew
+let totalsTimer = 0; // until the totals are counted anew
 
 const versions = () => [...events.querySelectorAll("article.event")].map((each) => Number(each.id.slice(1)));
 const showsEnd = () => events.querySelector("a[data-more]:not([data-before])") === null;
@@ -26,13 +26,13 @@ const counted = (number) => `${number} new event${number === 1 ? "" : "s"}`;
 
 let last = versions().at(-1) ?? 0;
 
-/** Show one of the states of the line, or none. */
+/** Show one of the states of the status line, or none. */
 function showState(state) {
-  for (const each of line.querySelectorAll("[data-state]")) each.hidden = each.dataset.state !== state;
+  for (const each of statusLine.querySelectorAll("[data-state]")) each.hidden = each.dataset.state !== state;
 }
 
 function stop() {
-  clearTimeout(pause);
+  clearTimeout(retryTimer);
   stream?.close();
   stream = null;
 }
@@ -40,41 +40,42 @@ function stop() {
 /** Follow from the last event that is shown, where the page shows the end and somebody looks at it. */
 function follow() {
   stop();
-  line.hidden = !showsEnd();
-  if (line.hidden || document.hidden || !follows.checked) return;
+  statusLine.hidden = !showsEnd();
+  if (statusLine.hidden || document.hidden || !followBox.checked) return;
   stream = new EventSource(`${path}/live?after=${last}`);
   stream.addEventListener("message", load);
-  stream.addEventListener("error", again);
+  stream.addEventListener("error", reconnect);
 }
 
 /** Find out why a stream ended, and follow again where it may be. */
-async function again() {
+function reconnect() {
   stop();
-  pause = setTimeout(async () => {
+  retryTimer = setTimeout(async () => {
     const status = await load();
     if (status === 200) follow();
-    else if (status !== 401) again();
+    else if (status !== 401) reconnect();
   }, PAUSE);
 }
 
 /** Show what is new, one answer after the other; return the status of the last, 0 where none came. */
 function load() {
   isStale = true;
-  loading ??= loaded().finally(() => {
+  loading ??= loadAll().finally(() => {
     loading = null;
   });
   return loading;
 }
 
-async function loaded() {
+/** Load until nothing is new any more; return the status of the last answer. */
+async function loadAll() {
   let status = 200;
   while (isStale && status === 200) {
     isStale = false;
-    const asked = performance.now();
+    const startedAt = performance.now();
     status = await showChanges();
     // An answer took its time already: what came meanwhile waits for the rest of the gap alone.
-    const rest = GAP - (performance.now() - asked);
-    if (isStale && rest > 0) await new Promise((over) => setTimeout(over, rest));
+    const rest = GAP - (performance.now() - startedAt);
+    if (isStale && rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
   }
   showState(status === 200 ? "" : status === 401 ? "over" : "away");
   // What was erased is shown no more.
@@ -94,25 +95,25 @@ async function showChanges() {
 }
 
 function show(content) {
-  const stayed = isAtEnd();
+  const wasAtEnd = isAtEnd();
   const added = content.querySelector('[data-part="new"]');
   document.querySelector("#facts").replaceWith(content.querySelector("#facts"));
   renew(document.querySelector("#approvals"), content.querySelector("#approvals"));
   replace(content.querySelector('[data-part="changed"]'));
-  const came = [...added.querySelectorAll("article.event")];
+  const newEvents = [...added.querySelectorAll("article.event")];
   events.append(...added.children);
   last = Number(added.dataset.last);
   isStale ||= last < Number(added.dataset.version);
-  if (came.length) announce(came, stayed);
+  if (newEvents.length) announce(newEvents, wasAtEnd);
   refreshTotals();
 }
 
 /** Count anew what was used, not at each event: the service reads the whole conversation for it. */
 function refreshTotals() {
   const totalsElement = document.querySelector("[data-fragment$='/totals']");
-  if (totalsElement === null || totals) return;
-  totals = setTimeout(() => {
-    totals = 0;
+  if (totalsElement === null || totalsTimer) return;
+  totalsTimer = setTimeout(() => {
+    totalsTimer = 0;
     fill(totalsElement, totalsElement.dataset.fragment);
   }, PAUSE);
 }
@@ -143,16 +144,16 @@ function replace(changed) {
 }
 
 /** Go on with the end where the reader was there; else say how much came. */
-function announce(came, stayed) {
-  line.querySelector("[role=status]").textContent = counted(came.length);
-  if (stayed) {
+function announce(newEvents, wasAtEnd) {
+  statusLine.querySelector("[role=status]").textContent = counted(newEvents.length);
+  if (wasAtEnd) {
     toEnd();
     requestAnimationFrame(toEnd); // Only now the height of what came is known.
     return;
   }
-  if (unread.hidden) unread.href = `#${came[0].id}`;
-  count += came.length;
-  unread.textContent = counted(count);
+  if (unread.hidden) unread.href = `#${newEvents[0].id}`;
+  unreadCount += newEvents.length;
+  unread.textContent = counted(unreadCount);
   unread.hidden = false;
 }
 
@@ -160,20 +161,20 @@ function toEnd() {
   window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 }
 
-function seen() {
-  count = 0;
+function clearUnread() {
+  unreadCount = 0;
   unread.hidden = true;
 }
 
-unread.addEventListener("click", () => setTimeout(seen));
+unread.addEventListener("click", () => setTimeout(clearUnread));
 document.addEventListener("scroll", () => {
-  if (!unread.hidden && isAtEnd()) seen();
+  if (!unread.hidden && isAtEnd()) clearUnread();
 }, { passive: true });
 document.addEventListener("visibilitychange", follow);
-follows.addEventListener("change", follow);
+followBox.addEventListener("change", follow);
 // "Later events" may have brought the end.
 new MutationObserver(() => {
-  if (stream === null && line.hidden && showsEnd()) {
+  if (stream === null && statusLine.hidden && showsEnd()) {
     last = versions().at(-1) ?? 0;
     follow();
   }

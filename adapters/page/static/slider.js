@@ -10,9 +10,10 @@ const { at, api } = form.elements;
 const FIELDS = ["api", "exchanges", "messages", "strategy"];
 let isChosen = "chosen" in form.dataset;
 let loading = new AbortController();
-let pause = 0;
+let restTimer = 0;
 
-function query() {
+/** Return the query that the form asks with: what is left open is not in it. */
+function queryOfForm() {
   const query = new URLSearchParams(new FormData(form));
   for (const [name, value] of [...query]) if (!value) query.delete(name);
   // Without a choice of an API or a window, each request is shown as it was sent.
@@ -25,11 +26,11 @@ function show() {
   loading.abort();
   loading = new AbortController();
   const base = form.getAttribute("action");
-  const wish = query();
-  history.replaceState(null, "", `${base}?${wish}`);
-  wish.delete("api");
-  const way = isChosen ? api.value : "sent";
-  fill(requestElement, `${base}/${encodeURIComponent(way)}?${wish}`, loading.signal);
+  const query = queryOfForm();
+  history.replaceState(null, "", `${base}?${query}`);
+  query.delete("api"); // The path of the fragment names it.
+  const apiOrSent = isChosen ? api.value : "sent";
+  fill(requestElement, `${base}/${encodeURIComponent(apiOrSent)}?${query}`, loading.signal);
 }
 
 /** Set the fields to what the request that is shown was made with. */
@@ -47,8 +48,8 @@ requestElement.addEventListener("filled", () => {
 at.addEventListener("input", () => {
   form.querySelector("output").textContent = at.value;
   requestElement.setAttribute("aria-busy", "true");
-  clearTimeout(pause);
-  pause = setTimeout(show, PAUSE);
+  clearTimeout(restTimer);
+  restTimer = setTimeout(show, PAUSE);
 });
 form.addEventListener("change", ({ target }) => {
   if (target === at) return;
@@ -64,9 +65,9 @@ form.addEventListener("submit", (event) => {
 
 // The form of a comparison comes with each request that is shown.
 requestElement.addEventListener("submit", (event) => {
-  const compared = event.target.closest("form[data-into]");
-  if (compared === null) return;
+  const compareForm = event.target.closest("form[data-into]");
+  if (compareForm === null) return;
   event.preventDefault();
-  const wish = new URLSearchParams(new FormData(compared));
-  fill(document.querySelector(compared.dataset.into), `${compared.getAttribute("action")}?${wish}`);
+  const query = new URLSearchParams(new FormData(compareForm));
+  fill(document.querySelector(compareForm.dataset.into), `${compareForm.getAttribute("action")}?${query}`);
 });
