@@ -73,9 +73,9 @@ async function loadAll() {
     isStale = false;
     const startedAt = performance.now();
     status = await showChanges();
-    // An answer took its time already: what came meanwhile waits for the rest of the gap alone.
-    const rest = GAP - (performance.now() - startedAt);
-    if (isStale && rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+    // What came meanwhile waits for the rest of the gap; a slow service rests as long as it took to answer.
+    const took = performance.now() - startedAt;
+    if (isStale) await new Promise((resolve) => setTimeout(resolve, Math.max(GAP - took, took)));
   }
   showState(status === 200 ? "" : status === 401 ? "over" : "away");
   // What was erased is shown no more.
