@@ -15,7 +15,7 @@ from onrecord.adapters.service.problems import problem_of
 from onrecord.adapters.service.route import Call, Route
 
 
-def paged(
+def get_route(
     path: str,
     name: str,
     summary: str,
@@ -34,7 +34,7 @@ def paged(
     )
 
 
-def posted(
+def form_route(
     role: Role,
     path: str,
     name: str,

@@ -32,7 +32,7 @@ from onrecord.adapters.page.approvals.pending import (
     waiting_approvals,
 )
 from onrecord.adapters.page.forms import form_of, is_count
-from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.page.routes import form_route, get_route
 from onrecord.adapters.page.visitors.visitors import own_path
 from onrecord.adapters.presentation.conversations import find_conversation
 from onrecord.adapters.service.access import Shows
@@ -181,7 +181,7 @@ def _by(call: Call[Empty, Empty], actor: str | None) -> Call[Empty, Empty]:
 _CALL: Final = "/c/{key}/calls/{call_id}"
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged(APPROVALS, "pageApprovals", "List calls that wait.", approvals, ApprovalsQuery),
-    posted("write", f"{_CALL}/approve", "pageApprove", "Let a call be made.", approve),
-    posted("write", f"{_CALL}/deny", "pageDeny", "Let a call not be made.", deny),
+    get_route(APPROVALS, "pageApprovals", "List calls that wait.", approvals, ApprovalsQuery),
+    form_route("write", f"{_CALL}/approve", "pageApprove", "Let a call be made.", approve),
+    form_route("write", f"{_CALL}/deny", "pageDeny", "Let a call not be made.", deny),
 )

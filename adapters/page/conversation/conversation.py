@@ -37,7 +37,7 @@ from onrecord.adapters.page.conversation.times import (
     times_of,
 )
 from onrecord.adapters.page.prices import page_prices
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.page.words import segment
 from onrecord.adapters.presentation.actors import ShownActors
 from onrecord.adapters.presentation.conversations import NamedConversation, find_conversation
@@ -240,10 +240,12 @@ def _summary(changes: HistoryChanges) -> Summary | None:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/c/{key}", "pageConversation", "Show a conversation.", conversation, ConversationQuery),
-    paged("/c/{key}/rows", "pageRows", "Show a stretch of its events.", rows, Stretch),
+    get_route(
+        "/c/{key}", "pageConversation", "Show a conversation.", conversation, ConversationQuery
+    ),
+    get_route("/c/{key}/rows", "pageRows", "Show a stretch of its events.", rows, Stretch),
     replace(
-        paged("/c/{key}/documents/{sha256}", "pageDocument", "Show a document.", content),
+        get_route("/c/{key}/documents/{sha256}", "pageDocument", "Show a document.", content),
         media_type="application/octet-stream",
     ),
 )

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.conversation.conversation import named_by
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.presentation.control_characters import escaped_in_json
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.events import event_documents
@@ -68,5 +68,5 @@ def _event(store: Store, name: str, version: int) -> ShownJson:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/c/{key}/events/{version}", "pageEvent", "Show an event as JSON.", event),
+    get_route("/c/{key}/events/{version}", "pageEvent", "Show an event as JSON.", event),
 )

@@ -24,7 +24,7 @@ from onrecord.adapters.page.conversation.conversation import (
 )
 from onrecord.adapters.page.conversation.events import ShownEvent, changed_events
 from onrecord.adapters.page.conversation.times import CallTime, ResponseTime
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.hub import Place
 from onrecord.adapters.service.model import Empty, Model
@@ -157,10 +157,10 @@ def _changes(store: Store, name: str, known: ChangesQuery) -> Changes:
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     replace(
-        paged("/c/{key}/live", "pageLive", "Follow a conversation.", live, LiveQuery),
+        get_route("/c/{key}/live", "pageLive", "Follow a conversation.", live, LiveQuery),
         media_type="text/event-stream",
     ),
-    paged(
+    get_route(
         "/c/{key}/changes",
         "pageChanges",
         "Show what came in a conversation.",

@@ -24,7 +24,7 @@ from onrecord.adapters.page.conversation.time_tables import (
 from onrecord.adapters.page.conversation.times import CallTime, ResponseTime, Times, times_of
 from onrecord.adapters.page.conversation.waterfall import Waterfall, waterfall_of
 from onrecord.adapters.page.prices import PagePrices, page_prices
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
@@ -100,9 +100,9 @@ def _times(store: Store, name: str) -> tuple[NamedConversation, Times, PagePrice
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged(
+    get_route(
         *("/c/{key}/times", "pageTimes", "What took long, and what cost most?"),
         *(times, TimesQuery),
     ),
-    paged("/c/{key}/totals", "pageTotals", "What did a conversation take in all?", totals),
+    get_route("/c/{key}/totals", "pageTotals", "What did a conversation take in all?", totals),
 )

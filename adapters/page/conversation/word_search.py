@@ -16,7 +16,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.conversation.conversation import named_by
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.route import Call, Route
 from onrecord.projections.views.search import Hit, parse_query
@@ -93,7 +93,7 @@ def _marked(token: str, wanted: frozenset[str]) -> Iterator[tuple[str, bool]]:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged(
+    get_route(
         *("/c/{key}/search", "pageSearch", "Which events of a conversation say this?"),
         *(search, WordQuery),
     ),

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.forms import none_if_blank
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.presentation.audit_entries import (
     AuditCells,
     audit_cells,
@@ -168,5 +168,5 @@ def _beginning(day: date | None) -> datetime | None:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/audit", "pageAudit", "List who did what and when.", audit, AuditListQuery),
+    get_route("/audit", "pageAudit", "List who did what and when.", audit, AuditListQuery),
 )

@@ -14,7 +14,7 @@ from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.approvals.pending import open_marks
 from onrecord.adapters.page.forms import none_if_blank, start_of_day
 from onrecord.adapters.page.lists.found_events import hits_within
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
@@ -78,5 +78,5 @@ def _spelled(filters: dict[str, Any]) -> dict[str, Any]:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/", "pageConversations", "List conversations.", conversations, ListQuery),
+    get_route("/", "pageConversations", "List conversations.", conversations, ListQuery),
 )

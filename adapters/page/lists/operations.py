@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered_list
 from onrecord.adapters.page.forms import form_of
-from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.page.routes import form_route, get_route
 from onrecord.adapters.presentation.view_states import state_of, workers_at_work
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty, Model
@@ -132,8 +132,10 @@ def _operations(store: Store) -> ShownOperations:
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     replace(
-        paged(_PATH, "pageOperations", "Show how the views stand.", operations, OperationsQuery),
+        get_route(
+            _PATH, "pageOperations", "Show how the views stand.", operations, OperationsQuery
+        ),
         role="operate",
     ),
-    posted("operate", f"{_PATH}/retry", "pageRetry", "Try parked events again.", retry),
+    form_route("operate", f"{_PATH}/retry", "pageRetry", "Try parked events again.", retry),
 )

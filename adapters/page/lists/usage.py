@@ -24,7 +24,7 @@ from onrecord.adapters.page.lists.usage_plot import (
     usage_plot,
 )
 from onrecord.adapters.page.prices import page_prices
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.view_queries import UsageDays
@@ -153,5 +153,5 @@ def _usage(store: Store, query: UsageListQuery) -> ShownUsage:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/usage", "pageUsage", "Show what models used by day.", usage, UsageListQuery),
+    get_route("/usage", "pageUsage", "Show what models used by day.", usage, UsageListQuery),
 )

@@ -15,7 +15,7 @@ from onrecord.adapters.page.proof.verification import (
     Verifications,
     shown_verification,
 )
-from onrecord.adapters.page.routes import posted
+from onrecord.adapters.page.routes import form_route
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.upkeep import must_serve_all_tenants
@@ -35,7 +35,9 @@ def routes_of(verifications: Verifications) -> tuple[Route[Any, Any], ...]:
     """Return the route that verifies the whole log."""
     verify = partial(log_verification, verifications=verifications)
     path, summary = "/operations/verification", "Verify the whole log."
-    return (replace(posted("operate", path, "pageLogVerification", summary, verify), is_long=True),)
+    return (
+        replace(form_route("operate", path, "pageLogVerification", summary, verify), is_long=True),
+    )
 
 
 def _verification(store: Store) -> ShownVerification:

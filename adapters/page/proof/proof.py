@@ -28,7 +28,7 @@ from onrecord.adapters.page.proof.verification import (
     Verifications,
     shown_verification,
 )
-from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.page.routes import form_route, get_route
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
@@ -95,8 +95,8 @@ def routes_of(verifications: Verifications) -> tuple[Route[Any, Any], ...]:
     """Return the routes of the proof of a conversation."""
     path, verify = "/c/{key}/proof", partial(verification, verifications=verifications)
     return (
-        paged(path, "pageProof", "Show what is sealed of a conversation.", proof, ProofQuery),
-        replace(posted("read", path, "pageVerification", "Verify it.", verify), is_long=True),
+        get_route(path, "pageProof", "Show what is sealed of a conversation.", proof, ProofQuery),
+        replace(form_route("read", path, "pageVerification", "Verify it.", verify), is_long=True),
     )
 
 

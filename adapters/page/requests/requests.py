@@ -17,7 +17,7 @@ from onrecord.adapters.page.requests.compared_requests import read_comparison
 from onrecord.adapters.page.requests.request_reading import END, Wish
 from onrecord.adapters.page.requests.sent_requests import recorded_request, requests_sent
 from onrecord.adapters.page.requests.shown_request import AS_SENT, Choice, Shown, plan, read_shown
-from onrecord.adapters.page.routes import paged
+from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.route import Call, Route
@@ -224,18 +224,18 @@ def _seen(conversation: Conversation, choice: Choice) -> Shown:
 _REQUESTS: Final = "/c/{key}/requests"
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged(_REQUESTS, "pageRequests", "What did the model see?", requests, RequestPageQuery),
-    paged(
+    get_route(_REQUESTS, "pageRequests", "What did the model see?", requests, RequestPageQuery),
+    get_route(
         *(_REQUESTS + "/{api}", "pageRequest", "What did the model see at a version?"),
         *(request, RequestQuery),
     ),
-    paged(
+    get_route(
         *(_REQUESTS + "/{api}/blocks", "pageBlocks", "Which blocks did the model see?"),
         *(blocks, RequestQuery),
     ),
-    paged(
+    get_route(
         *(_REQUESTS + "/{api}/diff", "pageDiff", "What changed in what the model saw?"),
         *(diff, DiffQuery),
     ),
-    paged("/c/{key}/sent/{version}", "pageSent", "Show a request as it was sent.", recorded),
+    get_route("/c/{key}/sent/{version}", "pageSent", "Show a request as it was sent.", recorded),
 )

@@ -18,7 +18,7 @@ from onrecord.adapters.page.answers import HEADERS, rendered
 from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.conversation.events import ShownEvent
 from onrecord.adapters.page.forms import form_of
-from onrecord.adapters.page.routes import paged, posted
+from onrecord.adapters.page.routes import form_route, get_route
 from onrecord.adapters.page.share.copying import CopyForm, part_after, part_between, text_of
 from onrecord.adapters.page.share.hiding import Hiding
 from onrecord.adapters.page.share.share import (
@@ -165,11 +165,11 @@ def routes_of() -> tuple[Route[Any, Any], ...]:
     """Return the routes of files to share, of which few are made at once."""
     path, made = "/c/{key}/share", partial(file, under_way=Quota(_MOST_AT_ONCE))
     return (
-        paged(path, "pageShare", "Choose what to share of a conversation.", form),
-        posted("read", path, "pageShareFile", "Make a file to share.", made),
+        get_route(path, "pageShare", "Choose what to share of a conversation.", form),
+        form_route("read", path, "pageShareFile", "Make a file to share.", made),
     )
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    paged("/c/{key}/copy", "pageCopy", "Copy a conversation as text.", copied, CopyQuery),
+    get_route("/c/{key}/copy", "pageCopy", "Copy a conversation as text.", copied, CopyQuery),
 )
