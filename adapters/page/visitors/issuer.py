@@ -84,8 +84,8 @@ class Logout:
     person_id: UUID | None
     login_id: str | None
 
-    def ends(self, person_id: UUID, login_id: str | None) -> bool:
-        """Return whether it ends a session of a person that came of a login.
+    def applies_to(self, person_id: UUID, login_id: str | None) -> bool:
+        """Return whether it signs a person out of a session that came of a login.
 
         None is for a login that the issuer gave no id: it may be the one that is meant.
         """

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from onrecord.adapters.caches.newest import Newest
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.visitors.issuer import Issuer, IssuerAway, Logout, NotProven
-from onrecord.adapters.page.visitors.visitors import Visitors
+from onrecord.adapters.page.visitors.visitors import MOST_STRANGERS, Visitors
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.quotas import Quota
@@ -24,8 +24,6 @@ LOGOUT: Final = "/sign-out/issuer"
 
 _MOST: Final = 4_096
 """How many logouts are known at most, so that none counts twice; of more the oldest goes."""
-
-_MOST_AT_ONCE: Final = 16
 
 # The standard has one status for all that goes wrong.
 _REFUSED: Final = ProblemType("logout-refused", 400, "Nobody was signed out.")
@@ -42,7 +40,7 @@ class IssuerLogouts:
         Strangers may ask, so few are looked at once; logins have room of their own.
         """
         self._issuer = issuer
-        self._open = Quota(_MOST_AT_ONCE)
+        self._open = Quota(MOST_STRANGERS)
         self._logouts: Newest[str, Logout] = Newest(_MOST)
 
     @property
@@ -50,10 +48,10 @@ class IssuerLogouts:
         """The id of the latest logout; None where there was none."""
         return next(reversed(self._logouts), None)
 
-    def ended(self, person_id: UUID, login_id: str | None, *, after: str | None) -> bool:
-        """Return whether a session of a person was ended by a logout after the one with an id."""
+    def was_signed_out(self, person_id: UUID, login_id: str | None, *, after: str | None) -> bool:
+        """Return whether a person was signed out of a login by a logout after the one with an id."""
         since = takewhile(lambda id_: id_ != after, reversed(self._logouts))
-        return any(self._logouts[id_].ends(person_id, login_id) for id_ in since)
+        return any(self._logouts[id_].applies_to(person_id, login_id) for id_ in since)
 
     async def sign_out(self, call: Call[Empty, Empty], visitors: Visitors) -> Response:
         """End the sessions of whom the issuer signed out; there may be none."""
@@ -63,7 +61,9 @@ class IssuerLogouts:
         if logout.id in self._logouts:
             raise Problem(_REFUSED, "This logout token was taken before.")
         self._logouts[logout.id] = logout
-        _LOG.info("the issuer signed somebody out: %d sessions ended", visitors.end_by(logout))
+        _LOG.info(
+            "the issuer signed somebody out: %d sessions ended", visitors.end_sessions_of(logout)
+        )
         return Response(status_code=200, headers={"cache-control": "no-store"})
 
     async def _proven(self, token: str) -> Logout:

@@ -32,7 +32,7 @@ from onrecord.adapters.page.visitors.roles import (
     role_of,
 )
 from onrecord.adapters.page.visitors.sign_in import SignInQuery, open_to_all
-from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, own_path
+from onrecord.adapters.page.visitors.visitors import MOST_STRANGERS, SIGN_IN, Visitors, own_path
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.doors import is_of_another_page
 from onrecord.adapters.service.model import Empty, Model
@@ -45,12 +45,11 @@ from onrecord.domain.errors import InvalidContent
 CALLBACK: Final = f"{SIGN_IN}/callback"
 """The path that an issuer sends browsers back to."""
 
-_BEGIN: Final = f"{SIGN_IN}/issuer"
+_LOGIN: Final = f"{SIGN_IN}/issuer"
 _COOKIE: Final = "onrecord-login"
-_MOST_AT_ONCE: Final = 16
 _NO_STORE: Final = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 
-_NOT_BEGUN: Final = ProblemType("login-not-begun", 400, "This login was not begun here.")
+_NOT_STARTED: Final = ProblemType("login-not-started", 400, "This login was not started here.")
 _NOT_PROVEN: Final = ProblemType("login-not-proven", 403, "The issuer did not say who you are.")
 _NO_ROLE: Final = ProblemType("no-role", 403, "You have no access to this service.")
 _AWAY: Final = ProblemType("issuer-away", 503, "The issuer cannot be asked now.", 5)
@@ -85,9 +84,9 @@ class IssuerSignIn:
         self.logouts: Final = IssuerLogouts(issuer)
         self._rules = tuple(rules)
         self._logins = logins or PendingLogins()
-        self._open = Quota(_MOST_AT_ONCE)
+        self._open = Quota(MOST_STRANGERS)
 
-    async def begin(self, call: Call[SignInQuery, Empty], visitors: Visitors) -> Response:
+    async def start_login(self, call: Call[SignInQuery, Empty], visitors: Visitors) -> Response:
         """Send the browser to the issuer, with a login that only this browser can finish."""
         visitors.must_name_this_host(call.request)
         if is_of_another_page(call.request):
@@ -96,7 +95,7 @@ class IssuerSignIn:
         scheme = "https" if is_secure(request) else "http"
         self._open.enter(None)
         try:
-            id_, login = self._logins.begin(f"{scheme}://{request.headers['host']}{CALLBACK}", path)
+            id_, login = self._logins.start(f"{scheme}://{request.headers['host']}{CALLBACK}", path)
             response = RedirectResponse(await self.issuer.login_url(login), 303, _NO_STORE)
         except IssuerAway as error:
             raise _away(error) from None
@@ -105,20 +104,20 @@ class IssuerSignIn:
         set_cookie(request, response, _COOKIE, id_, LONGEST_SECONDS)
         return response
 
-    async def end(self, call: Call[CallbackQuery, Empty], visitors: Visitors) -> Response:
+    async def finish_login(self, call: Call[CallbackQuery, Empty], visitors: Visitors) -> Response:
         """Begin a session of whoever comes back from the issuer, and send them on."""
         request = call.request
         visitors.must_name_this_host(request)
         login = self._logins.take(cookie_of(request, _COOKIE), call.query.state)
         if login is None:
             raise Problem(
-                _NOT_BEGUN,
-                f"Begin once more at {SIGN_IN}, in this browser, and finish within ten minutes.",
+                _NOT_STARTED,
+                f"Start once more at {SIGN_IN}, in this browser, and finish within ten minutes.",
             )
         latest = self.logouts.latest_id
         claims = await self._claims(call.query, login)
         person, login_id = self._person(call, claims), login_id_of(claims)
-        if self.logouts.ended(person_id(claims), login_id, after=latest):
+        if self.logouts.was_signed_out(person_id(claims), login_id, after=latest):
             raise Problem(_NOT_PROVEN, "It signed you out in the meantime.")
         response = RedirectResponse(login.next_path, 303, _NO_STORE)
         delete_cookie(request, response, _COOKIE)
@@ -156,18 +155,18 @@ class IssuerSignIn:
 def routes_of(issuer: IssuerSignIn, visitors: Visitors) -> tuple[Route[Any, Any], ...]:
     """Return the routes by which these visitors sign in by an issuer."""
 
-    async def begin(call: Call[Any, Any]) -> Response:
-        return await issuer.begin(call, visitors)
+    async def start(call: Call[Any, Any]) -> Response:
+        return await issuer.start_login(call, visitors)
 
-    async def end(call: Call[Any, Any]) -> Response:
-        return await issuer.end(call, visitors)
+    async def finish(call: Call[Any, Any]) -> Response:
+        return await issuer.finish_login(call, visitors)
 
     async def sign_out(call: Call[Any, Any]) -> Response:
         return await issuer.logouts.sign_out(call, visitors)
 
     return (
-        replace(open_to_all("GET", _BEGIN, "pageBeginLogin", begin), query=SignInQuery),
-        replace(open_to_all("GET", CALLBACK, "pageEndLogin", end), query=CallbackQuery),
+        replace(open_to_all("GET", _LOGIN, "pageStartLogin", start), query=SignInQuery),
+        replace(open_to_all("GET", CALLBACK, "pageFinishLogin", finish), query=CallbackQuery),
         replace(
             open_to_all("POST", LOGOUT, "issuerEndSessions", sign_out),
             media_type="text/plain",

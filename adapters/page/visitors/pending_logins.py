@@ -1,4 +1,4 @@
-"""Logins that people began at an issuer and have not finished, kept in the memory of the process."""
+"""Logins that people started at an issuer and have not finished, kept in the memory of the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class PendingLogin:
-    """A login that one browser began, and what nobody else knows of it.
+    """A login that one browser started, and what nobody else knows of it.
 
     `state` comes back with the browser, `nonce` in the ID token, and `verifier` proves to the issuer that
     the code is ours. The browser comes back to `redirect_uri`, and goes on to `next_path`.
@@ -33,7 +33,7 @@ class PendingLogin:
     verifier: str = field(repr=False)
     redirect_uri: str
     next_path: str
-    began: float
+    started: float
 
 
 class PendingLogins:
@@ -44,8 +44,8 @@ class PendingLogins:
         self._elapsed = elapsed
         self._logins: Newest[str, PendingLogin] = Newest(most)
 
-    def begin(self, redirect_uri: str, next_path: str) -> tuple[str, PendingLogin]:
-        """Return a new login, and its id."""
+    def start(self, redirect_uri: str, next_path: str) -> tuple[str, PendingLogin]:
+        """Start a login; return its id, and it."""
         state, nonce, verifier = (secrets.token_urlsafe(_BYTES) for _ in range(3))
         login = PendingLogin(state, nonce, verifier, redirect_uri, next_path, self._elapsed())
         id_ = secrets.token_urlsafe(_BYTES)
@@ -58,5 +58,5 @@ class PendingLogins:
         if login is None or not hmac.compare_digest(login.state.encode(), state.encode()):
             return None
         del self._logins[id_]
-        is_over = self._elapsed() - login.began >= LONGEST_SECONDS
+        is_over = self._elapsed() - login.started >= LONGEST_SECONDS
         return None if is_over else login

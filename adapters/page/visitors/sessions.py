@@ -42,10 +42,10 @@ class Session:
     used: float
     login_id: str | None = field(default=None, repr=False)
 
-    def is_ended_by(self, logout: Logout) -> bool:
-        """Return whether it stands for a person whom an issuer signed out."""
+    def matches(self, logout: Logout) -> bool:
+        """Return whether a logout of an issuer signs its person out of it."""
         person_id = self.visitor.person_id if isinstance(self.visitor, Access) else None
-        return person_id is not None and logout.ends(person_id, self.login_id)
+        return person_id is not None and logout.applies_to(person_id, self.login_id)
 
 
 class Sessions:
@@ -86,9 +86,9 @@ class Sessions:
         session = self._sessions.pop(id_, None)
         return None if session is None else session.visitor
 
-    def end_by(self, logout: Logout) -> int:
+    def end_matching(self, logout: Logout) -> int:
         """End the sessions of whom an issuer signed out; return how many there were."""
-        ids = [id_ for id_, session in self._sessions.items() if session.is_ended_by(logout)]
+        ids = [id_ for id_, session in self._sessions.items() if session.matches(logout)]
         for id_ in ids:
             self.end(id_)
         return len(ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +12,13 @@ from starlette.responses import RedirectResponse, Response
 from onrecord.adapters.page.answers import problem_page, rendered
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.visitors.issuer import Issuer
-from onrecord.adapters.page.visitors.visitors import SIGN_IN, Visitors, must_be_own_page, own_path
+from onrecord.adapters.page.visitors.visitors import (
+    MOST_STRANGERS,
+    SIGN_IN,
+    Visitors,
+    must_be_own_page,
+    own_path,
+)
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import (
@@ -22,8 +28,6 @@ from onrecord.adapters.service.problems import (
 )
 from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
-
-_MOST_AT_ONCE: Final = 16
 
 
 class SignInQuery(Model):
@@ -46,32 +50,34 @@ class SignIn:
         """
         self._visitors = visitors
         self._issuer = issuer
-        self._open = Quota(_MOST_AT_ONCE)
+        self._open = Quota(MOST_STRANGERS)
 
     async def form(self, call: Call[SignInQuery, Empty]) -> Response:
         """Return the page where a key is given."""
         is_out, path = call.query.signed_out, own_path(call.query.next)
         return await self._form(call, path, is_wrong=False, is_signed_out=is_out)
 
-    async def begin(self, call: Call[Empty, Empty]) -> Response:
+    async def sign_in(self, call: Call[Empty, Empty]) -> Response:
         """Begin a session, and send whoever signed in on; the form once more where the key is wrong."""
         must_be_own_page(call.request)
         # The form comes as slowly as its sender likes: only keys that are looked for are counted.
         fields = await form_of(call)
         self._open.enter(None)
         try:
-            return await self._begun(call, fields)
+            return await self._session_or_form(call, fields)
         finally:
             self._open.leave(None)
 
-    async def end(self, call: Call[Empty, Empty]) -> Response:
+    async def sign_out(self, call: Call[Empty, Empty]) -> Response:
         """End the session, and return to the form."""
         response = RedirectResponse(SIGN_IN, 303, {"clear-site-data": '"cache"'})
         if isinstance(self._visitors.sign_out(call.request, response), Access):
             response.headers["location"] = f"{SIGN_IN}?signed_out=true"
         return response
 
-    async def _begun(self, call: Call[Empty, Empty], fields: Mapping[str, str]) -> Response:
+    async def _session_or_form(
+        self, call: Call[Empty, Empty], fields: Mapping[str, str]
+    ) -> Response:
         path = own_path(fields.get("next", "/"))
         response: Response = RedirectResponse(path, 303, {"cache-control": "no-store"})
         try:
@@ -100,11 +106,11 @@ class SignIn:
 
 def routes_of(visitors: Visitors, issuer: Issuer | None = None) -> tuple[Route[Any, Any], ...]:
     """Return the routes by which these visitors sign in and out; `issuer` is who else lets them in."""
-    sign_in = SignIn(visitors, issuer)
+    answers = SignIn(visitors, issuer)
     return (
-        replace(open_to_all("GET", SIGN_IN, "pageSignIn", sign_in.form), query=SignInQuery),
-        open_to_all("POST", SIGN_IN, "pageBeginSession", sign_in.begin),
-        open_to_all("POST", "/sign-out", "pageEndSession", sign_in.end),
+        replace(open_to_all("GET", SIGN_IN, "pageSignIn", answers.form), query=SignInQuery),
+        open_to_all("POST", SIGN_IN, "pageBeginSession", answers.sign_in),
+        open_to_all("POST", "/sign-out", "pageEndSession", answers.sign_out),
     )
 
 

@@ -19,6 +19,9 @@ from onrecord.adapters.service.problems import FORBIDDEN, UNAUTHENTICATED, Probl
 SIGN_IN: Final = "/sign-in"
 """The path where people sign in."""
 
+MOST_STRANGERS: Final = 16
+"""How many requests of strangers are answered at the same time: of keys, of logins and of logouts each."""
+
 _COOKIE: Final = "onrecord"
 _LONGEST_PATH: Final = 4_096
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
@@ -73,7 +76,7 @@ class Visitors:
     async def sign_in(self, token: str, request: Request, response: Response) -> None:
         """Begin a session with a key, and answer with its cookie; Problem where the key gives nothing."""
         await self._door.access_by(token, request)
-        self._begin(token, request, response)
+        self._begin_session(token, request, response)
 
     def sign_in_person(
         self, person: Access, login_id: str | None, request: Request, response: Response
@@ -82,7 +85,7 @@ class Visitors:
 
         `login_id` is the issuer's id of the login, None for none.
         """
-        self._begin(person, request, response, login_id)
+        self._begin_session(person, request, response, login_id)
 
     def sign_out(self, request: Request, response: Response) -> Visitor | None:
         """End the session that a browser has, and take its cookie back; return whom it stood for."""
@@ -90,11 +93,11 @@ class Visitors:
         delete_cookie(request, response, _COOKIE)
         return self._sessions.end(cookie_of(request, _COOKIE))
 
-    def end_by(self, logout: Logout) -> int:
+    def end_sessions_of(self, logout: Logout) -> int:
         """End the sessions of whom an issuer signed out; return how many there were."""
-        return self._sessions.end_by(logout)
+        return self._sessions.end_matching(logout)
 
-    def _begin(
+    def _begin_session(
         self, visitor: Visitor, request: Request, response: Response, login_id: str | None = None
     ) -> None:
         """Begin a session in place of the one that the browser had.

@@ -56,16 +56,16 @@ class Page:
     ) -> urllib3.BaseHTTPResponse:
         return self.service.ask("GET", path, headers={"cookie": cookie, **(headers or {})})
 
-    def begin(self, place: str = "/", **headers: str) -> tuple[str, str]:
+    def start_login(self, place: str = "/", **headers: str) -> tuple[str, str]:
         """The cookie of a login, and where the issuer sends the browser back to."""
-        begun = self.get(f"/sign-in/issuer?next={quote(place)}", headers=headers)
-        assert begun.status == 303, begun.data
-        at_issuer = self.service.pool.request("GET", begun.headers["location"], redirect=False)
+        started = self.get(f"/sign-in/issuer?next={quote(place)}", headers=headers)
+        assert started.status == 303, started.data
+        at_issuer = self.service.pool.request("GET", started.headers["location"], redirect=False)
         back = urlsplit(at_issuer.headers["location"])
-        return cookies_of(begun)["onrecord-login"], f"{back.path}?{back.query}"
+        return cookies_of(started)["onrecord-login"], f"{back.path}?{back.query}"
 
     def sign_in(self, place: str = "/") -> urllib3.BaseHTTPResponse:
-        cookie, back = self.begin(place)
+        cookie, back = self.start_login(place)
         return self.get(back, cookie)
 
 
@@ -115,13 +115,13 @@ def test_a_person_signs_in_and_goes_on(page: Page) -> None:
 
 
 def test_the_login_is_bound_to_the_browser_by_a_cookie_that_no_script_has(page: Page) -> None:
-    begun = page.get("/sign-in/issuer", headers={"host": "log.example"})
-    (cookie,) = begun.headers.getlist("set-cookie")
+    started = page.get("/sign-in/issuer", headers={"host": "log.example"})
+    (cookie,) = started.headers.getlist("set-cookie")
     name, *attributes = cookie.lower().split("; ")
     assert name.startswith("__host-onrecord-login=")
     wanted = {"httponly", "path=/", "samesite=lax", "secure", f"max-age={LONGEST_SECONDS}"}
     assert set(attributes) == wanted
-    sent = dict(parse_qsl(urlsplit(begun.headers["location"]).query))
+    sent = dict(parse_qsl(urlsplit(started.headers["location"]).query))
     assert sent["redirect_uri"] == "https://log.example/sign-in/callback"
     assert sent["scope"] == "openid email profile"
     assert len(sent["state"]) == len(sent["nonce"]) == len(sent["code_challenge"]) == 43
@@ -226,19 +226,19 @@ def test_a_token_that_proves_nobody_lets_nobody_in(page: Page) -> None:
 
 
 def test_a_callback_counts_once(page: Page) -> None:
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     assert page.get(back, cookie).status == 303
     assert begins_nothing(page.get(back, cookie), 400)
     used = dict(parse_qsl(urlsplit(back).query))["code"]
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     state = dict(parse_qsl(urlsplit(back).query))["state"]
     replayed = f"/sign-in/callback?{urlencode({'code': used, 'state': state})}"
     assert begins_nothing(page.get(replayed, cookie), 403)
 
 
-def test_no_browser_finishes_what_another_began(page: Page) -> None:
-    mine, _ = page.begin()
-    cookie, back = page.begin()
+def test_no_browser_finishes_what_another_started(page: Page) -> None:
+    mine, _ = page.start_login()
+    cookie, back = page.start_login()
     assert begins_nothing(page.get(back), 400)
     assert begins_nothing(page.get(back, "onrecord-login=made-up"), 400)
     assert begins_nothing(page.get(back, mine), 400)
@@ -246,7 +246,7 @@ def test_no_browser_finishes_what_another_began(page: Page) -> None:
 
 
 def test_a_callback_with_another_state_is_refused(page: Page) -> None:
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     for query in ("", "code=1", "code=1&state=another", "code=1&state=%C3%A9"):
         assert begins_nothing(page.get(f"/sign-in/callback?{query}", cookie), 400)
     assert begins_nothing(page.get(f"{back}&state=another", cookie), 422)
@@ -254,13 +254,13 @@ def test_a_callback_with_another_state_is_refused(page: Page) -> None:
 
 
 def test_a_login_has_to_be_finished_in_time(page: Page) -> None:
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     page.clock.now += LONGEST_SECONDS
     assert begins_nothing(page.get(back, cookie), 400)
 
 
 def test_the_issuer_may_say_no_and_its_words_are_not_shown(page: Page) -> None:
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     state = dict(parse_qsl(urlsplit(back).query))["state"]
     query = {"state": state, "error": "access_denied", "error_description": "<script>alert(1)"}
     refused = page.get(f"/sign-in/callback?{urlencode(query)}", cookie)
@@ -269,9 +269,9 @@ def test_the_issuer_may_say_no_and_its_words_are_not_shown(page: Page) -> None:
 
 
 def test_a_callback_that_names_another_issuer_is_refused(page: Page) -> None:
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     assert begins_nothing(page.get(f"{back}&iss=https://evil.example", cookie), 403)
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     assert page.get(f"{back}&iss={quote(page.issuer.url)}", cookie).status == 303
 
 
@@ -286,22 +286,22 @@ def test_nobody_is_sent_on_to_another_site(page: Page, place: str) -> None:
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_other_site_begins_a_login(page: Page, site: str) -> None:
+def test_no_other_site_starts_a_login(page: Page, site: str) -> None:
     answer = page.get("/sign-in/issuer", headers={"sec-fetch-site": site})
     assert (answer.status, "set-cookie" in answer.headers) == (403, False)
 
 
 def test_an_issuer_comes_back_from_another_site(page: Page) -> None:
-    cookie, back = page.begin()
+    cookie, back = page.start_login()
     assert page.get(back, cookie, {"sec-fetch-site": "cross-site"}).status == 303
 
 
 def test_of_too_many_logins_the_oldest_goes() -> None:
     logins = PendingLogins(most=2)
-    begun = [logins.begin("https://log.example/", "/") for _ in range(3)]
-    taken = [logins.take(id_, login.state) for id_, login in begun]
-    assert taken == [None, begun[1][1], begun[2][1]]
-    assert begun[2][1].verifier not in repr(begun[2][1])
+    started = [logins.start("https://log.example/", "/") for _ in range(3)]
+    taken = [logins.take(id_, login.state) for id_, login in started]
+    assert taken == [None, started[1][1], started[2][1]]
+    assert started[2][1].verifier not in repr(started[2][1])
 
 
 # Who gets in.
