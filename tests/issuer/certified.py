@@ -28,7 +28,7 @@ class CertifiedIssuer:
     url: str
     program: Popen[str]
 
-    def tell(self, command: str, **values: Any) -> None:
+    def send(self, command: str, **values: Any) -> None:
         """Have it do what a command says."""
         assert self.program.stdin is not None
         self.program.stdin.write(json.dumps({"command": command, **values}) + "\n")
@@ -81,7 +81,7 @@ class Browser:
             shown = self.send_form(shown, login=account, password="swordfish")
         return shown
 
-    def begin(self, account: str) -> str:
+    def start_login(self, account: str) -> str:
         """Log in at the issuer, and return where it sends the browser back to: nobody goes there yet."""
         shown = self.get("/sign-in/issuer")
         self._client.follow_redirects = False

@@ -7,9 +7,6 @@ import Provider from "oidc-provider";
 // What it warns of is no answer to a command.
 console.info = console.warn = console.error;
 
-const CLIENT = "onrecord page";
-const SECRET = "s:w/ordfish";
-
 const accounts = new Map([
   ["ada", { name: "Ada", email: "ada@example.org", email_verified: true, groups: ["auditors"] }],
   ["bob", { name: "Bob", email: "bob@example.org", email_verified: true, groups: ["guests"] }],
@@ -21,32 +18,26 @@ let provider;
 let answer = (request, response) => response.writeHead(503).end();
 
 const server = createServer((request, response) => answer(request, response));
-server.listen(0, "127.0.0.1", () => say({ issuer: url() }));
+server.listen(0, "127.0.0.1", () => write({ issuer: url() }));
 
 const commands = {
-  /** Know the page at a URL as a client that shows who it is in one way; more is its metadata. */
-  know({ page, method, ...more }) {
-    client = {
-      client_id: CLIENT,
-      client_secret: SECRET,
-      token_endpoint_auth_method: method,
-      redirect_uris: [`${page}/sign-in/callback`],
-      ...more,
-    };
-    begin();
+  /** Register the one client, by its metadata, in place of the one before. */
+  register_client(metadata) {
+    client = metadata;
+    restart();
   },
 
-  /** Sign by another key from now on; the one of before counts no more. */
-  rotate() {
+  /** Sign by another key from now on; the one before counts no more. */
+  rotate_key() {
     key = newKey();
-    begin();
+    restart();
   },
 
   /** Close an account, and tell the client so, as an administrator does. */
-  async close({ account }) {
+  async close_account({ account }) {
     accounts.delete(account);
-    const known = await provider.Client.find(CLIENT);
-    await known.backchannelLogout(account);
+    const registered = await provider.Client.find(client.client_id);
+    await registered.backchannelLogout(account);
   },
 };
 
@@ -54,15 +45,15 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { command, ...values } = JSON.parse(line);
   try {
     await commands[command](values);
-    say({});
+    write({});
   } catch (error) {
-    say({ error: `${error}` });
+    write({ error: `${error}` });
   }
 }
 server.close();
 server.closeAllConnections();
 
-function begin() {
+function restart() {
   provider = new Provider(url(), {
     clients: [client],
     jwks: { keys: [key] },
@@ -94,6 +85,6 @@ function url() {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-function say(message) {
+function write(message) {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
