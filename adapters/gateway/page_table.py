@@ -19,7 +19,7 @@ from onrecord.adapters.page.proof import log_verification, proof
 from onrecord.adapters.page.proof.verification import Verifications
 from onrecord.adapters.page.requests import requests
 from onrecord.adapters.page.share import routes as sharing
-from onrecord.adapters.page.visitors import issuer_sign_in, sign_in
+from onrecord.adapters.page.visitors import issuer_sign_in, issuer_sign_out, sign_in
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.visitors import Visitors, problem_or_sign_in
 from onrecord.adapters.service.route import Route
@@ -54,5 +54,9 @@ def page_routes(
     )
     if issuer is None:
         return (*guarded, *sign_in.routes_of(visitors))
-    by_issuer = issuer_sign_in.routes_of(issuer, visitors)
-    return (*guarded, *sign_in.routes_of(visitors, issuer.issuer), *by_issuer)
+    return (
+        *guarded,
+        *sign_in.routes_of(visitors, issuer.issuer),
+        *issuer_sign_in.routes_of(issuer, visitors),
+        issuer_sign_out.route_of(visitors, issuer.issuer, issuer.logouts),
+    )

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from onrecord.adapters.page.visitors.issuer import Client
-from onrecord.adapters.page.visitors.issuer_logouts import LOGOUT
 from onrecord.adapters.page.visitors.issuer_sign_in import CALLBACK, IssuerSignIn
+from onrecord.adapters.page.visitors.issuer_sign_out import LOGOUT
 from onrecord.adapters.page.visitors.openid import OpenIdIssuer
 from onrecord.adapters.page.visitors.roles import role_rule
 from tests.adapters.page.local_issuer import CLIENT, SECRET

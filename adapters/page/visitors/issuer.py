@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.page.visitors.pending_logins import PendingLogin
-from onrecord.adapters.page.visitors.roles import Claims
+from onrecord.adapters.page.visitors.people import Claims
 from onrecord.domain.errors import InvalidInput
 
 SCOPES: Final = ("openid", "email", "profile")
@@ -17,6 +17,7 @@ SCOPES: Final = ("openid", "email", "profile")
 
 _NEEDED_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
+# As `urlsplit` writes a host. In the Host of a request, which service/doors.py looks at, ::1 has brackets.
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -43,7 +44,7 @@ class Client:
 
     def __post_init__(self) -> None:
         """Refuse an issuer that could not be believed: InvalidInput."""
-        if not _is_private(self.issuer):
+        if not _is_protected_in_transit(self.issuer):
             raise InvalidInput("an issuer is an URL that begins with https://")
 
     @property
@@ -128,17 +129,18 @@ class Issuer(Protocol):
 def metadata_of(issuer: str, document: Mapping[str, object]) -> Metadata:
     """Return where an issuer is asked, by its document; IssuerAway where that is another's or has no such.
 
-    The URL of each endpoint has to be one that nobody listens at.
+    Each endpoint has to be reached by TLS, or lie on this machine.
     """
     if document.get("issuer") != issuer:
         raise IssuerAway("its metadata names another issuer")
-    authorization, token, keys = map(document.get, _NEEDED_ENDPOINTS)
-    if not (_is_private(authorization) and _is_private(token) and _is_private(keys)):
+    needed = [document.get(name) for name in _NEEDED_ENDPOINTS]
+    if not all(map(_is_protected_in_transit, needed)):
         raise IssuerAway("its metadata names no endpoints of https")
+    authorization, token, keys = map(str, needed)
     return Metadata(
-        str(authorization),
-        str(token),
-        str(keys),
+        authorization,
+        token,
+        keys,
         userinfo_endpoint=_optional(document.get("userinfo_endpoint")),
         end_session_endpoint=_optional(document.get("end_session_endpoint")),
         secret_places=_secret_places(document.get("token_endpoint_auth_methods_supported")),
@@ -147,7 +149,7 @@ def metadata_of(issuer: str, document: Mapping[str, object]) -> Metadata:
 
 
 def _optional(endpoint: object) -> str | None:
-    if endpoint is None or _is_private(endpoint):
+    if endpoint is None or _is_protected_in_transit(endpoint):
         return cast("str | None", endpoint)
     raise IssuerAway("its metadata names an endpoint without https")
 
@@ -160,7 +162,7 @@ def _secret_places(methods: object) -> tuple[SecretPlace, ...]:
     return ("form", "header") if "client_secret_basic" in listed else ("form",)
 
 
-def _is_private(url: object) -> bool:
+def _is_protected_in_transit(url: object) -> bool:
     """Whether nobody else can read what is sent to a URL: by TLS, or within this machine."""
     if not isinstance(url, str):
         return False

@@ -17,26 +17,25 @@ from onrecord.adapters.page.visitors.cookies import (
     set_cookie,
 )
 from onrecord.adapters.page.visitors.issuer import Issuer, IssuerAway, NotProven
-from onrecord.adapters.page.visitors.issuer_logouts import LOGOUT, IssuerLogouts
+from onrecord.adapters.page.visitors.issuer_logouts import IssuerLogouts
 from onrecord.adapters.page.visitors.pending_logins import (
     LONGEST_SECONDS,
     PendingLogin,
     PendingLogins,
 )
-from onrecord.adapters.page.visitors.roles import (
+from onrecord.adapters.page.visitors.people import (
     Claims,
-    RoleRule,
     login_id_of,
     person_id,
     person_name,
-    role_of,
 )
+from onrecord.adapters.page.visitors.roles import RoleRule, role_of
 from onrecord.adapters.page.visitors.sign_in import SignInQuery, open_to_all
 from onrecord.adapters.page.visitors.visitors import MOST_STRANGERS, SIGN_IN, Visitors, own_path
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.doors import is_of_another_page
 from onrecord.adapters.service.model import Empty, Model
-from onrecord.adapters.service.problems import FORBIDDEN, Problem, response_of
+from onrecord.adapters.service.problems import FORBIDDEN, Problem
 from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import ProblemType
@@ -81,7 +80,7 @@ class IssuerSignIn:
         Strangers may ask, so the issuer is asked for few at once.
         """
         self.issuer: Final = issuer
-        self.logouts: Final = IssuerLogouts(issuer)
+        self.logouts: Final = IssuerLogouts()
         self._rules = tuple(rules)
         self._logins = logins or PendingLogins()
         self._open = Quota(MOST_STRANGERS)
@@ -161,17 +160,9 @@ def routes_of(issuer: IssuerSignIn, visitors: Visitors) -> tuple[Route[Any, Any]
     async def finish(call: Call[Any, Any]) -> Response:
         return await issuer.finish_login(call, visitors)
 
-    async def sign_out(call: Call[Any, Any]) -> Response:
-        return await issuer.logouts.sign_out(call, visitors)
-
     return (
         replace(open_to_all("GET", _LOGIN, "pageStartLogin", start), query=SignInQuery),
         replace(open_to_all("GET", CALLBACK, "pageFinishLogin", finish), query=CallbackQuery),
-        replace(
-            open_to_all("POST", LOGOUT, "issuerEndSessions", sign_out),
-            media_type="text/plain",
-            problem=response_of,
-        ),
     )
 
 

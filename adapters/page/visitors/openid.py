@@ -25,7 +25,7 @@ from onrecord.adapters.page.visitors.issuer import (
 )
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.pending_logins import PendingLogin
-from onrecord.adapters.page.visitors.roles import Claims
+from onrecord.adapters.page.visitors.people import Claims
 from onrecord.adapters.page.visitors.tokens import claims_with, proven_claims, proven_logout
 
 _KNOWN_FOR: Final = 3_600.0
@@ -33,7 +33,7 @@ _KNOWN_FOR: Final = 3_600.0
 
 
 class OpenIdIssuer:
-    """Sends people to an issuer, and believes what its ID tokens prove."""
+    """Sends people to an issuer, and believes its ID tokens and what its userinfo endpoint adds."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class OpenIdIssuer:
         token = answer.get("access_token")
         if metadata.userinfo_endpoint is None or not isinstance(token, str):
             return claims
-        told = await self._http.get(metadata.userinfo_endpoint, f"Bearer {token}")
-        return claims_with(claims, told)
+        userinfo = await self._http.get(metadata.userinfo_endpoint, f"Bearer {token}")
+        return claims_with(claims, userinfo)
 
     async def logout(self, token: str) -> Logout:
         """Return whom a logout token signs out; NotProven and IssuerAway as `Issuer` has it."""

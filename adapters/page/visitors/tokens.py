@@ -12,7 +12,7 @@ from joserfc.jwk import KeySet, KeySetSerialization
 from joserfc.jws import JWSRegistry
 
 from onrecord.adapters.page.visitors.issuer import Client, Logout, NotProven
-from onrecord.adapters.page.visitors.roles import Claims, person_id
+from onrecord.adapters.page.visitors.people import Claims, person_id
 
 _ALGORITHMS: Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

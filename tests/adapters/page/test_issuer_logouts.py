@@ -13,7 +13,7 @@ import urllib3
 
 from onrecord.adapters.page.visitors.issuer import IssuerAway
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
-from onrecord.adapters.page.visitors.issuer_logouts import LOGOUT
+from onrecord.adapters.page.visitors.issuer_sign_out import LOGOUT
 from tests.adapters.page.hostile_tokens import (
     by_another_key,
     by_public_key,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.page.visitors.roles import RoleRule, person_name, role_of, role_rule
-from onrecord.domain.errors import InvalidContent, InvalidInput
+from onrecord.adapters.page.visitors.roles import RoleRule, role_of, role_rule
+from onrecord.domain.errors import InvalidInput
 
 RULES = [
     role_rule("read:groups=auditors"),
@@ -58,22 +58,3 @@ def test_a_claim_and_its_value_may_hold_what_separates_them() -> None:
 def test_what_names_nobody_surely_is_no_rule(text: str) -> None:
     with pytest.raises(InvalidInput):
         role_rule(text)
-
-
-@pytest.mark.parametrize(
-    ("claims", "name"),
-    [
-        ({"sub": "1", "name": "Ada", "email": "a@b.c", "email_verified": True}, "a@b.c"),
-        ({"sub": "1", "name": "Ada", "email": "a@b.c"}, "Ada (1)"),
-        ({"sub": "1", "email": "a@b.c"}, "1"),
-        ({"sub": "1", "name": "A" * 500}, "1"),
-        ({"sub": "1", "name": "\ud800"}, "1"),
-    ],
-)
-def test_the_name_of_a_person_is_nobody_elses(claims: dict[str, Any], name: str) -> None:
-    assert person_name(claims) == name
-
-
-def test_whoever_has_no_name_that_can_be_recorded_has_none() -> None:
-    with pytest.raises(InvalidContent):
-        person_name({"sub": " "})
