@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.adapters.page.local_issuer import local_issuer
+from tests.adapters.page.test_issuer_sign_in import served_by
+from tests.adapters.page.test_sessions import Clock
 from tests.adapters.service.served import Served
 from tests.browser.conftest import Open
 from tests.browser.places import PAGES, REPORT, Place
@@ -60,6 +63,20 @@ def test_a_shared_file_loads_nothing_and_serves_everybody(
     page.set_viewport_size(NARROW)
     assert seen.overflow() <= 0
     assert seen.complaints == []
+
+
+def test_the_way_to_an_issuer_and_out_of_it_serves_everybody(opened: Open) -> None:
+    with local_issuer() as issuer, served_by(issuer, Clock()) as service:
+        issuer.metadata["end_session_endpoint"] = f"{issuer.url}/end"
+        assert service.ask("GET", "/sign-in/issuer").status == 303, "the issuer was not asked"
+        seen = opened(service.url)
+        page = seen.visit("/sign-in?signed_out=true")
+        expect(page.get_by_role("link", name="Sign in with")).to_be_visible()
+        expect(page.get_by_role("link", name="sign out there, too")).to_be_visible()
+        _serves_everybody(seen)
+        page.set_viewport_size(NARROW)
+        assert seen.overflow() <= 0
+        assert seen.complaints == []
 
 
 def _serves_everybody(seen: Watched) -> None:
