@@ -157,7 +157,7 @@ def show(
         actors = ShownActors(backend, store.tenant)
         if as_json:
             for event in backend.read(conversation_id, until=until):
-                output.json_line(event_document(event) | actors.members(event))
+                output.json_line(event_document(event, actors))
             return
         changes = changes_at(backend, conversation_id, until)
         if lines:
@@ -265,7 +265,7 @@ def _as_json(store: Store) -> Callable[[RecordedEvent], None]:
     from onrecord.adapters.presentation.event_documents import event_document
 
     actors = ShownActors(backend_of(store), store.tenant)
-    return lambda event: output.json_line(event_document(event) | actors.members(event))
+    return lambda event: output.json_line(event_document(event, actors))
 
 
 class _TailRows:

@@ -19,11 +19,11 @@ from onrecord.adapters.terminal import output
 from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
-    from onrecord.adapters.page.share.copying import Part
+    from onrecord.adapters.page.share.copying import Excerpt
     from onrecord.adapters.page.share.hiding import Hiding, Shared
     from onrecord.adapters.store import Store
 
-FileForm: TypeAlias = Literal["html", "markdown", "json"]
+FileFormat: TypeAlias = Literal["html", "markdown", "json"]
 
 
 class Hidden(StrEnum):
@@ -91,8 +91,8 @@ def share(
             show_default=False,
         ),
     ] = None,
-    form: Annotated[
-        FileForm,
+    file_format: Annotated[
+        FileFormat,
         typer.Option(
             "--as", help="One HTML file, or a copy: Markdown, or a line of JSON an event."
         ),
@@ -114,24 +114,23 @@ def share(
     Example: `onrecord share support/4711 --into 4711.md --as markdown --from 12 --to 40`
     """
     lines = tuple(_words(word or [], words))
-    if form != "html" and (hide or lines):
+    if file_format != "html" and (hide or lines):
         raise typer.BadParameter("a copy hides no more than was redacted: make the HTML file")
-    with extra_needed("onrecord share", "serve"):
-        from onrecord.adapters.page.share.copying import part_between
-        from onrecord.adapters.page.share.hiding import Hiding
-        from onrecord.adapters.page.share.share import words_in
+    from onrecord.adapters.page.share.copying import excerpt_between
+    from onrecord.adapters.page.share.hidden_words import words_in
+    from onrecord.adapters.page.share.hiding import Hiding
 
     chosen = {each.value: True for each in hide or ()}
     hiding = Hiding(**chosen, words=words_in(lines))
     with opened(context, url) as store:
         conversation = require_conversation(store, key)
-        part = part_between(store, conversation, first, last)
+        excerpt = excerpt_between(store, conversation, first, last)
         note_ciphertext(store, "the file is in clear")
-        data, content = _made(store, conversation, part, hiding, form)
+        data, content = _build_file(store, conversation, excerpt, hiding, file_format)
         written = write_pieces(store, into, [data], replace=force)
-    done = _Done(conversation, part, content)
-    if part.last < part.until:
-        early = f"{counted(part.until - part.last, 'event')} before version {part.until}"
+    done = _Done(conversation, excerpt, content)
+    if excerpt.missing:
+        early = f"{counted(excerpt.missing, 'event')} before version {excerpt.asked_until}"
         output.note(f"It ends early, {early}: the conversation is long.")
     if written is None:
         _say(done.remarks(), output.note)
@@ -168,30 +167,36 @@ def _text(file: Path) -> str:
         raise InvalidInput(f"{file} cannot be read: {exc.strerror}") from exc
 
 
-def _made(
-    store: Store, conversation: NamedConversation, part: Part, hiding: Hiding, form: FileForm
+def _build_file(
+    store: Store,
+    conversation: NamedConversation,
+    excerpt: Excerpt,
+    hiding: Hiding,
+    file_format: FileFormat,
 ) -> tuple[bytes, Shared | None]:
     """Return the bytes of a file, and what is hidden in it, where it is no copy."""
-    if form == "html":
-        from onrecord.adapters.page.share.share import file_of, material_of
+    if file_format != "html":
+        from onrecord.adapters.page.share.copying import copy_text
 
-        made = file_of(material_of(store, conversation, part, hiding), hiding)
-        return made.data, made.content
-    from onrecord.adapters.page.share.copying import text_of
+        text = copy_text(store, conversation, excerpt, file_format)
+        return text.encode(errors="replace"), None
+    with extra_needed("onrecord share", "serve"):
+        from onrecord.adapters.page.share.share import build_file, file_input
 
-    return text_of(store, conversation, part, form).encode(errors="replace"), None
+    file = build_file(file_input(store, conversation, excerpt, hiding), hiding)
+    return file.data, file.content
 
 
 class _Done(NamedTuple):
     conversation: NamedConversation
-    part: Part
+    excerpt: Excerpt
     content: Shared | None
 
     def events(self) -> str:
         """Return which events are in the file, in words."""
-        part = self.part
-        count = counted(part.last - part.after, "event")
-        return f"{count} of {self.conversation}, from version {part.after + 1} to {part.last},"
+        events = self.excerpt.events
+        versions = f"from version {events.first} to {events.until}"
+        return f"{counted(events.count, 'event')} of {self.conversation}, {versions},"
 
     def remarks(self) -> Iterator[str]:
         """Yield what is missing in the file, in the words that stand in it."""
@@ -212,12 +217,12 @@ class _Done(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Return the same as members of JSON; what a copy does not count is null."""
-        part, content = self.part, self.content
+        events, content = self.excerpt.events, self.content
         return {
-            "events": part.last - part.after,
-            "first": part.after + 1,
-            "last": part.last,
-            "until": part.until,
+            "events": events.count,
+            "first": events.first,
+            "last": events.until,
+            "until": self.excerpt.asked_until,
             "hidden": None if content is None else dict(content.hidden),
             "places": None if content is None else list(content.word_counts),
         }

@@ -13,7 +13,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from onrecord.adapters.presentation.control_characters import escaped_lines
+from onrecord.adapters.presentation.control_characters import visible
 from onrecord.adapters.presentation.sizes_and_times import moment, size
 from onrecord.domain.errors import counted
 
@@ -28,11 +28,6 @@ _TAGS: Final = frozenset(
 )
 _ATTRIBUTES: Final = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES: Final = frozenset({"https", "http", "mailto"})
-
-
-def visible(text: object) -> str:
-    """Return a text with each character that steers, such as a bidi override, as its escape."""
-    return "\t".join(map(escaped_lines, str(text).split("\t")))
 
 
 def markdown(text: str) -> Markup:

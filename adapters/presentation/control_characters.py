@@ -33,6 +33,11 @@ def escaped_lines(text: str) -> str:
     return text.translate(_LINES)
 
 
+def visible(text: object) -> str:
+    """Return a text with each character that steers, such as a bidi override, as its escape; tabs stay."""
+    return "\t".join(map(escaped_lines, str(text).split("\t")))
+
+
 def flat(text: str) -> str:
     """Return the text as running words: white space is one space, control characters escaped."""
     return " ".join(text.translate(_FLAT).split())

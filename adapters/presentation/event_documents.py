@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from onrecord.adapters.presentation.actors import ShownActors
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
 from onrecord.domain.errors import MalformedJson
@@ -13,8 +14,8 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of
 
 
-def event_document(event: RecordedEvent) -> dict[str, Any]:
-    """Return a recorded event as JSON says it; its `body` is null once it was erased.
+def event_document(event: RecordedEvent, actors: ShownActors) -> dict[str, Any]:
+    """Return a recorded event as JSON says it, with who did it; its `body` is null once it was erased.
 
     `tool` is what a provider's own tool did, null for all other events.
     """
@@ -23,7 +24,7 @@ def event_document(event: RecordedEvent) -> dict[str, Any]:
         "version": event.version,
         "exchange": event.exchange,
         "type": event.type,
-        "schema": event.schema_version,
+        "schema_version": event.schema_version,
         "event": str(event.event_id),
         "conversation": str(event.conversation_id),
         "shard": event.shard,
@@ -34,6 +35,7 @@ def event_document(event: RecordedEvent) -> dict[str, Any]:
         "leaf": event.leaf.hex(),
         "body": _body(event.body),
         "tool": tool_activity(event),
+        **actors.members(event),
     }
 
 

@@ -1,4 +1,4 @@
-"""Events as JSON: what `onrecord show --json` writes, as a model of the document."""
+"""Events as JSON: what `onrecord show --json` writes, as the model that `/openapi.json` describes."""
 
 from __future__ import annotations
 
@@ -81,10 +81,4 @@ def event_documents(
 ) -> list[EventDocument]:
     """Return events as JSON says them, with the names of actors: a step of the log."""
     actors = ShownActors(backend, tenant)
-    return [_document(event, actors) for event in events]
-
-
-def _document(event: RecordedEvent, actors: ShownActors) -> EventDocument:
-    members = event_document(event) | actors.members(event)
-    members["schema_version"] = members.pop("schema")
-    return EventDocument.model_construct(**members)
+    return [EventDocument.model_construct(**event_document(event, actors)) for event in events]

@@ -1,12 +1,10 @@
-"""The page of a conversation: its events in stretches around one of them, and what belongs to it."""
+"""The page of a conversation: a range of its events around one of them, and what belongs to it."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -24,22 +22,9 @@ from onrecord.adapters.page.approvals.pending import (
     approval_values,
     shown_approvals,
 )
-from onrecord.adapters.page.conversation.events import (
-    ShownEvent,
-    Summary,
-    may_hold_documents,
-    shown_events,
-)
-from onrecord.adapters.page.conversation.times import (
-    CallTime,
-    ResponseTime,
-    times_by_version,
-    times_of,
-)
-from onrecord.adapters.page.prices import page_prices
+from onrecord.adapters.page.conversation.event_ranges import EventRange, EventsPage, events_page
 from onrecord.adapters.page.routes import get_route
 from onrecord.adapters.page.words import segment
-from onrecord.adapters.presentation.actors import ShownActors
 from onrecord.adapters.presentation.conversations import NamedConversation, find_conversation
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
@@ -48,28 +33,19 @@ from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes.conversations import At
 from onrecord.adapters.service.routes.documents import content
 from onrecord.adapters.storage.http.problem_types import INVALID
-from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.history_changes import HistoryChanges, changes_at, with_redactions
+from onrecord.adapters.store import Store
 from onrecord.adapters.streams.listing import Listed
 from onrecord.domain.errors import ConversationNotFound
-from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.timeline import Timeline
 
-STRETCH: Final = 200
+EVENTS_ON_PAGE: Final = 200
 """The most events that are shown at once."""
-
-_BEFORE: Final = 200
-"""So many events before a stretch are read, for its results to find their calls."""
 
 _SOON_READ: Final = 5_000
 """So many events are read and added up in less than a second."""
 
 
-_version: Final = attrgetter("version")
-
-
-class Stretch(Model):
-    """Which stretch of events: those before a version, or those after one."""
+class EventsPageQuery(Model):
+    """Which events: those before a version, or those after one."""
 
     before: Version | None = None
     """The version that they come before."""
@@ -79,29 +55,14 @@ class Stretch(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """A stretch of events, and whether there are others on its two sides.
-
-    `times` tells by version what calls and responses took.
-    """
-
-    events: tuple[ShownEvent, ...]
-    times: Mapping[int, CallTime | ResponseTime]
-    first: int
-    last: int
-    has_earlier: bool
-    has_later: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation: where it stands, a stretch of its events, its forks, its calls that wait.
+    """A conversation: where it stands, a page of its events, its forks, its calls that wait.
 
     `decided` is the call that was decided just now, if one was.
     """
 
     conversation: NamedConversation
-    rows: Rows
+    events: EventsPage
     forks: tuple[Listed, ...]
     approvals: tuple[ShownApproval, ...]
     decided: DecidedCall | None
@@ -127,32 +88,33 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
         head=page.conversation.head,
         decided=page.decided,
         **approval_values(call.access, page.approvals, approvals_path(page.conversation)),
-        **_row_values(page.conversation, page.rows),
+        **_events_values(page.conversation, page.events),
     )
 
 
-async def rows(call: Call[Stretch, Empty]) -> Response:
-    """Return the fragment of a stretch of events."""
+async def events(call: Call[EventsPageQuery, Empty]) -> Response:
+    """Return the fragment of the events beside a version."""
     store, query = store_of(call.store), call.query
     if (query.before is None) == (query.after is None):
         raise Problem(INVALID, "name the version before, or the version after, and not both")
-    conversation, stretch = await call.steps.run(partial(_stretch, store, call.path["key"], query))
-    return await rendered(call, "_rows.html", **_row_values(conversation, stretch))
+    conversation, page = await call.steps.run(partial(_events_page, store, call.path["key"], query))
+    return await rendered(call, "_rows.html", **_events_values(conversation, page))
 
 
-def _row_values(conversation: NamedConversation, stretch: Rows) -> Mapping[str, Any]:
-    return {"name": str(conversation), "key": conversation.key, "stretch": stretch}
+def _events_values(conversation: NamedConversation, page: EventsPage) -> Mapping[str, Any]:
+    return {"name": str(conversation), "key": conversation.key, "events_page": page}
 
 
 def _conversation(store: Store, name: str, query: ConversationQuery) -> ShownConversation:
     conversation, at = named_by(store, name), query.at
     version = conversation.version_at(at)
-    last = min(conversation.head.version, version if at is None else version + STRETCH // 2)
-    last = max(last, min(conversation.head.version, STRETCH))
+    head = conversation.head.version
+    until = min(head, version if at is None else version + EVENTS_ON_PAGE // 2)
+    until = max(until, min(head, EVENTS_ON_PAGE))
     forks = tuple(store.forks(conversation.conversation_id))
     return ShownConversation(
         conversation=conversation,
-        rows=rows_between(store, conversation, max(0, last - STRETCH), last),
+        events=events_page(store, conversation, _range_until(until)),
         forks=forks,
         approvals=shown_approvals(store, conversation),
         decided=decided_just_now(store, conversation, query),
@@ -172,78 +134,28 @@ def named_by(store: Store, name: str) -> NamedConversation:
     return conversation
 
 
-def _stretch(store: Store, name: str, query: Stretch) -> tuple[NamedConversation, Rows]:
+def _events_page(
+    store: Store, name: str, query: EventsPageQuery
+) -> tuple[NamedConversation, EventsPage]:
     conversation = named_by(store, name)
     head = conversation.head.version
     if query.before is not None:
-        last = min(query.before - 1, head)
-        return conversation, rows_between(store, conversation, max(0, last - STRETCH), last)
-    after = min(query.after or 0, head)
-    return conversation, rows_between(store, conversation, after, min(after + STRETCH, head))
+        event_range = _range_until(min(query.before - 1, head))
+    else:
+        after = min(query.after or 0, head)
+        event_range = EventRange(after, min(after + EVENTS_ON_PAGE, head))
+    return conversation, events_page(store, conversation, event_range)
 
 
-def rows_between(store: Store, conversation: NamedConversation, after: int, last: int) -> Rows:
-    """Return the events with after < version <= last, and what their calls and responses took."""
-    recorded = _recorded(store, conversation, after, last)
-    return Rows(
-        _shown(store, conversation, recorded, after),
-        times=times_by_version(times_of(recorded, page_prices().prices)),
-        first=after + 1,
-        last=last,
-        has_earlier=after > 0,
-        has_later=last < conversation.head.version,
-    )
-
-
-def events_between(
-    store: Store, conversation: NamedConversation, after: int, last: int
-) -> tuple[ShownEvent, ...]:
-    """Return the events with after < version <= last."""
-    return _shown(store, conversation, _recorded(store, conversation, after, last), after)
-
-
-def _recorded(
-    store: Store, conversation: NamedConversation, after: int, last: int
-) -> list[RecordedEvent]:
-    first = max(0, after - _BEFORE)
-    return list(backend_of(store).read(conversation.conversation_id, after=first, until=last))
-
-
-def _shown(
-    store: Store, conversation: NamedConversation, recorded: list[RecordedEvent], after: int
-) -> tuple[ShownEvent, ...]:
-    backend, conversation_id = backend_of(store), conversation.conversation_id
-    changes = changes_at(backend, conversation_id, conversation.head.version)
-    actors = ShownActors(backend, store.tenant)
-    # Of the events before the stretch only the calls are looked at, not who made them.
-    for event in recorded[bisect_right(recorded, after, key=_version) :]:
-        actors.note(event)
-    fold = Timeline(side_lines=True, standing=changes.losses)
-    rows = (actors.named(row) for event in recorded for row in fold.rows(event))
-    listed = list(with_redactions(rows, changes.redacted))
-    has_documents = may_hold_documents(row for row in listed if row.version > after)
-    held = store.get(conversation_id).documents() if has_documents and conversation.key else ()
-    return shown_events(
-        recorded,
-        listed,
-        after=after,
-        documents=(each for each in held if each.conversation_id == conversation_id),
-        summary=_summary(changes),
-    )
-
-
-def _summary(changes: HistoryChanges) -> Summary | None:
-    compaction = changes.compaction
-    if compaction is None:
-        return None
-    return Summary(compaction.recorded.version, compaction.event.until)
+def _range_until(until: int) -> EventRange:
+    return EventRange(max(0, until - EVENTS_ON_PAGE), until)
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     get_route(
         "/c/{key}", "pageConversation", "Show a conversation.", conversation, ConversationQuery
     ),
-    get_route("/c/{key}/rows", "pageRows", "Show a stretch of its events.", rows, Stretch),
+    get_route("/c/{key}/rows", "pageRows", "Show a range of its events.", events, EventsPageQuery),
     replace(
         get_route("/c/{key}/documents/{sha256}", "pageDocument", "Show a document.", content),
         media_type="application/octet-stream",

@@ -16,12 +16,11 @@ from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
 from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
 from onrecord.adapters.page.conversation.conversation import (
-    STRETCH,
+    EVENTS_ON_PAGE,
     approvals_path,
-    events_between,
     named_by,
-    rows_between,
 )
+from onrecord.adapters.page.conversation.event_ranges import EventRange, events_in, events_page
 from onrecord.adapters.page.conversation.events import ShownEvent, changed_events
 from onrecord.adapters.page.conversation.times import CallTime, ResponseTime
 from onrecord.adapters.page.routes import get_route
@@ -141,16 +140,17 @@ def _changes(store: Store, name: str, known: ChangesQuery) -> Changes:
     last = conversation.head.version
     after = min(known.after, last)
     first = min(known.first, after + 1)
-    before = max(first - 1, after - STRETCH)
+    shown_after = max(first - 1, after - EVENTS_ON_PAGE)
     then = replace(conversation, head=replace(conversation.head, version=after))
-    shown_before = events_between(store, then, before, after)
-    now = rows_between(store, conversation, before, min(after + STRETCH, last))
+    shown_then = events_in(store, then, EventRange(shown_after, after))
+    until = min(after + EVENTS_ON_PAGE, last)
+    now = events_page(store, conversation, EventRange(shown_after, until))
     return Changes(
         conversation=conversation,
         new=tuple(event for event in now.events if event.version > after),
-        changed=changed_events(shown_before, now.events),
+        changed=changed_events(shown_then, now.events),
         times=now.times,
-        last=now.last,
+        last=until,
         approvals=shown_approvals(store, conversation),
     )
 

@@ -1,4 +1,4 @@
-"""A stretch of a conversation as text to paste: Markdown for people and models; pure."""
+"""A range of a conversation as text to paste: Markdown for people and models; pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from onrecord.adapters.page.conversation.events import ShownDocument, ShownEvent, ShownRow
-from onrecord.adapters.page.words import visible
+from onrecord.adapters.presentation.control_characters import visible
 from onrecord.adapters.presentation.sizes_and_times import moment, size
 
 _TICKS: Final = re.compile("`+")

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from onrecord.adapters.page.conversation.events import Look, ShownDocument, ShownEvent, ShownRow
 from onrecord.adapters.page.share.hidden_words import HiddenWords, marked, without
 from onrecord.adapters.page.share.spelling import readings_of
-from onrecord.adapters.page.words import visible
+from onrecord.adapters.presentation.control_characters import visible
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import (
     Document,
@@ -263,10 +263,10 @@ class _Fold:
         self.word_counts = [sum(each) for each in zip(self.word_counts, counts, strict=True)]
         both = bytearray(words)
         self._names.mark(readings, both)
-        stretches = tuple(marked(both))
-        for start, end in stretches:
+        spans = tuple(marked(both))
+        for start, end in spans:
             self.hidden["words" if any(words[start:end]) else "people"] += 1
-        return without(shown, stretches)
+        return without(shown, spans)
 
     def _row(self, shown: ShownRow, nature: Nature) -> SharedRow:
         row = shown.row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from onrecord.adapters.page.conversation.event_ranges import EventRange
 from onrecord.adapters.page.share.hiding import Nature, Redactions, nature_of
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.streams.lineage import LineSegment, amendments
@@ -20,14 +21,14 @@ def redactions_of(backend: Backend, conversation: NamedConversation) -> Redactio
     return Redactions(versions, frozenset(call for call in calls if call is not None))
 
 
-def natures_between(
-    backend: Backend, conversation_id: UUID, after: int, last: int
+def natures_in(
+    backend: Backend, conversation_id: UUID, event_range: EventRange
 ) -> dict[int, Nature]:
-    """Return the natures of the events with after < version <= last, by their versions."""
-    read = backend.read(conversation_id, after=after, until=last)
+    """Return the natures of the events of a range, by their versions."""
+    read = backend.read(conversation_id, after=event_range.after, until=event_range.until)
     return {event.version: nature_of(event.event()) for event in read}
 
 
 def _call_id(backend: Backend, conversation_id: UUID, version: int) -> str | None:
-    natures = natures_between(backend, conversation_id, version - 1, version)
+    natures = natures_in(backend, conversation_id, EventRange(version - 1, version))
     return next((nature.call_id for nature in natures.values()), None)

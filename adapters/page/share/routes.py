@@ -19,14 +19,19 @@ from onrecord.adapters.page.conversation.conversation import named_by
 from onrecord.adapters.page.conversation.events import ShownEvent
 from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.routes import form_route, get_route
-from onrecord.adapters.page.share.copying import CopyForm, part_after, part_between, text_of
+from onrecord.adapters.page.share.copying import (
+    CopyFormat,
+    copy_text,
+    excerpt_after,
+    excerpt_between,
+)
+from onrecord.adapters.page.share.hidden_words import words_in
 from onrecord.adapters.page.share.hiding import Hiding
 from onrecord.adapters.page.share.share import (
-    Material,
+    FileInput,
     SharedFile,
-    file_of,
-    material_of,
-    words_in,
+    build_file,
+    file_input,
 )
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
@@ -44,7 +49,7 @@ _MOST_AT_ONCE: Final = 2
 class CopyQuery(Model):
     """What is copied, and as what."""
 
-    form: Annotated[CopyForm, Field(alias="as")] = "markdown"
+    copy_format: Annotated[CopyFormat, Field(alias="as")] = "markdown"
     """Markdown, or a line of JSON for each event."""
 
     after: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
@@ -84,26 +89,25 @@ class ShareForm(Model):
         return Hiding(self.reasoning, self.results, self.documents, self.people, words)
 
 
-async def copied(call: Call[CopyQuery, Empty]) -> Response:
-    """Return a stretch of a conversation as plain text; it says where it ends too early."""
-    copying = partial(_text, store_of(call.store), call.path["key"], call.query)
+async def copy(call: Call[CopyQuery, Empty]) -> Response:
+    """Return a range of a conversation as plain text; it says where it ends too early."""
+    copying = partial(_copy_text, store_of(call.store), call.path["key"], call.query)
     text = await call.steps.run_long(copying)
     return Response(text.encode(errors="replace"), 200, HEADERS, media_type="text/plain")
 
 
-def _text(store: Store, name: str, query: CopyQuery) -> str:
+def _copy_text(store: Store, name: str, query: CopyQuery) -> str:
     conversation = named_by(store, name)
-    return text_of(
-        store, conversation, part_after(store, conversation, query.after, query.until), query.form
-    )
+    excerpt = excerpt_after(store, conversation, query.after, query.until)
+    return copy_text(store, conversation, excerpt, query.copy_format)
 
 
-async def form(call: Call[Empty, Empty]) -> Response:
+async def share_form_page(call: Call[Empty, Empty]) -> Response:
     """Return the form that asks what to share, and what to hide."""
-    return await _form(call, {}, None)
+    return await _share_form_page(call, {}, None)
 
 
-async def _form(
+async def _share_form_page(
     call: Call[Empty, Empty], fields: Mapping[str, str], problem: Problem | None
 ) -> Response:
     """Return the form with what was typed into it, and what is wrong with that."""
@@ -116,41 +120,41 @@ async def _form(
     return response
 
 
-async def file(call: Call[Empty, Empty], under_way: Quota) -> Response:
+async def download(call: Call[Empty, Empty], under_way: Quota) -> Response:
     """Return the file, for the browser to save; Problem where too many are made at once."""
     fields = await form_of(call)
     try:
-        return await _answered(call, ShareForm.model_validate(fields), under_way)
+        return await _download(call, ShareForm.model_validate(fields), under_way)
     except (ValidationError, InvalidInput) as error:
         problem = problem_of(error)
         if problem.type is not INVALID:
             raise
-        return await _form(call, fields, problem)
+        return await _share_form_page(call, fields, problem)
 
 
-async def _answered(call: Call[Empty, Empty], form: ShareForm, under_way: Quota) -> Response:
-    made = await under_way.run(call.tenant, partial(_made, call, form, form.hiding()))
-    name = quote(made.content.title, safe="")
+async def _download(call: Call[Empty, Empty], form: ShareForm, under_way: Quota) -> Response:
+    file = await under_way.run(call.tenant, partial(_build_file, call, form, form.hiding()))
+    name = quote(file.content.title, safe="")
     headers = {
         **HEADERS,
         "cache-control": "no-store",
         "content-disposition": f"attachment; filename*=UTF-8''{name}.html",
     }
-    return Response(made.data, 200, headers, media_type="text/html")
+    return Response(file.data, 200, headers, media_type="text/html")
 
 
-async def _made(call: Call[Empty, Empty], form: ShareForm, hiding: Hiding) -> SharedFile:
+async def _build_file(call: Call[Empty, Empty], form: ShareForm, hiding: Hiding) -> SharedFile:
     ends_at = time.monotonic() + call.limits.answer_seconds
-    reading = partial(_material, store_of(call.store), call.path["key"], form, hiding)
-    material = await call.steps.run_long(reading)
-    timely = replace(material, events=in_time(ends_at, material.events))
-    return await asyncio.to_thread(file_of, timely, hiding)
+    reading = partial(_file_input, store_of(call.store), call.path["key"], form, hiding)
+    source = await call.steps.run_long(reading)
+    timely = replace(source, events=in_time(ends_at, source.events))
+    return await asyncio.to_thread(build_file, timely, hiding)
 
 
-def _material(store: Store, name: str, form: ShareForm, hiding: Hiding) -> Material:
+def _file_input(store: Store, name: str, form: ShareForm, hiding: Hiding) -> FileInput:
     conversation = named_by(store, name)
-    part = part_between(store, conversation, form.first, form.last)
-    return material_of(store, conversation, part, hiding)
+    excerpt = excerpt_between(store, conversation, form.first, form.last)
+    return file_input(store, conversation, excerpt, hiding)
 
 
 def in_time(ends_at: float, events: Iterable[ShownEvent]) -> Iterator[ShownEvent]:
@@ -163,13 +167,13 @@ def in_time(ends_at: float, events: Iterable[ShownEvent]) -> Iterator[ShownEvent
 
 def routes_of() -> tuple[Route[Any, Any], ...]:
     """Return the routes of files to share, of which few are made at once."""
-    path, made = "/c/{key}/share", partial(file, under_way=Quota(_MOST_AT_ONCE))
+    path, limited = "/c/{key}/share", partial(download, under_way=Quota(_MOST_AT_ONCE))
     return (
-        get_route(path, "pageShare", "Choose what to share of a conversation.", form),
-        form_route("read", path, "pageShareFile", "Make a file to share.", made),
+        get_route(path, "pageShare", "Choose what to share of a conversation.", share_form_page),
+        form_route("read", path, "pageShareFile", "Make a file to share.", limited),
     )
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    get_route("/c/{key}/copy", "pageCopy", "Copy a conversation as text.", copied, CopyQuery),
+    get_route("/c/{key}/copy", "pageCopy", "Copy a conversation as text.", copy, CopyQuery),
 )

@@ -1,4 +1,4 @@
-"""A file to share: one stretch of a conversation as a page of its own, without what is hidden."""
+"""A file to share: a range of a conversation as a page of its own, without what is hidden."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from markupsafe import Markup
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.history_queries import main_branch, pieces_of
 from onrecord.adapters.page.answers import html_of
-from onrecord.adapters.page.conversation.conversation import events_between
+from onrecord.adapters.page.conversation.event_ranges import events_in
 from onrecord.adapters.page.conversation.events import ShownEvent
-from onrecord.adapters.page.share.copying import Part
+from onrecord.adapters.page.share.copying import Excerpt
 from onrecord.adapters.page.share.hiding import (
     REASONS,
     Hiding,
@@ -32,19 +32,18 @@ from onrecord.adapters.presentation.actors import ShownActors
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.documents import essence_of
-from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.errors import CorruptRecord
 
-_MOST_WORDS: Final = 100
 _LARGEST_PICTURE: Final = 1 << 20
 _ALL_PICTURES: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class FileInput:
     """What the record has for a file."""
 
     title: str
-    part: Part
+    excerpt: Excerpt
     events: Iterable[ShownEvent]
     natures: dict[int, Nature]
     redactions: Redactions
@@ -57,34 +56,29 @@ class SharedFile:
     """A file to share: its bytes, which events it is of, and what is in it and hidden in it."""
 
     data: bytes
-    part: Part
+    excerpt: Excerpt
     content: Shared
 
 
-def words_in(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the words to hide that lines name; InvalidInput for more than are looked for."""
-    words = tuple(line.strip() for line in lines if line.strip())
-    if len(words) > _MOST_WORDS:
-        raise InvalidInput(f"name at most {_MOST_WORDS} lines of words to hide")
-    return words
-
-
-def material_of(
-    store: Store, conversation: NamedConversation, part: Part, hiding: Hiding
-) -> Material:
-    """Return what the record has for a file of a part of a conversation."""
-    backend = backend_of(store)
-    events = events_between(store, conversation, part.after, part.last)
+def file_input(
+    store: Store, conversation: NamedConversation, excerpt: Excerpt, hiding: Hiding
+) -> FileInput:
+    """Return what the record has for a file of an excerpt of a conversation."""
+    backend, event_range = backend_of(store), excerpt.events
+    events = events_in(store, conversation, event_range)
     natures, names = dict[int, Nature](), set[str]()
     actors = ShownActors(backend, store.tenant)
-    for event in backend.read(conversation.conversation_id, after=part.after, until=part.last):
+    read = backend.read(
+        conversation.conversation_id, after=event_range.after, until=event_range.until
+    )
+    for event in read:
         natures[event.version] = nature_of(event.event())
         members = actors.members(event)
         names |= {members["actor_name"] or "", members["on_behalf_of_name"] or ""}
     has_pictures = not (hiding.documents or hiding.hides_words)
-    return Material(
+    return FileInput(
         title=str(conversation),
-        part=part,
+        excerpt=excerpt,
         events=events,
         natures=natures,
         redactions=redactions_of(backend, conversation),
@@ -93,32 +87,29 @@ def material_of(
     )
 
 
-def file_of(material: Material, hiding: Hiding) -> SharedFile:
+def build_file(source: FileInput, hiding: Hiding) -> SharedFile:
     """Return the file that is made of what the record has."""
     content = shared(
-        material.title,
-        material.events,
-        material.natures,
-        material.redactions,
+        source.title,
+        source.events,
+        source.natures,
+        source.redactions,
         hiding,
-        material.names,
-        material.pictures,
+        source.names,
+        source.pictures,
     )
     style = files()["shared_file.css"].data
     digest = b64encode(sha256(style).digest()).decode()
-    part = material.part
     values = {
         "shared": content,
-        "first": part.after + 1,
-        "last": part.last,
-        "until": part.until,
+        "excerpt": source.excerpt,
         "reasons": REASONS,
         "made_at": time.time_ns() // 1000,
         "style": Markup(style.decode()),
         "policy": f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;"
         " base-uri 'none'; form-action 'none'",
     }
-    return SharedFile(html_of("shared_file.html", values), part, content)
+    return SharedFile(html_of("shared_file.html", values), source.excerpt, content)
 
 
 def _pictures(

@@ -48,7 +48,7 @@ _TURKISH: Final = {"\u0130": "i", "\u0131": "i"}
 
 
 class Span(NamedTuple):
-    """A stretch of a text."""
+    """A part of a text: from a character to before another."""
 
     start: int
     end: int
@@ -68,7 +68,7 @@ class Reading:
     ends: array[int]
 
     def source(self, start: int, end: int) -> Span:
-        """Return where a stretch of the reading stands in the source."""
+        """Return where a span of the reading stands in the source."""
         return Span(self._source_at(start).start, self._source_at(end - 1).end)
 
     def _source_at(self, offset: int) -> Span:
@@ -87,8 +87,8 @@ def readings_of(text: str) -> tuple[Reading, ...]:
     return (as_it_is,) if read.text == as_it_is.text else (as_it_is, read)
 
 
-def forms_of(word: str) -> frozenset[str]:
-    """Return what readings of texts have for a word."""
+def spellings_of(word: str) -> frozenset[str]:
+    """Return how readings of texts spell a word."""
     forms = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
     plain = (_folded(_readable(form)) for form in forms)
     read = (_reading(_parts(form)).text for form in forms)

@@ -18,6 +18,7 @@ import onrecord
 from onrecord import AssistantCall
 from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.page.share import copying
+from onrecord.adapters.service.events import EventDocument
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.keys import issue_key
 from onrecord.domain.content import Reasoning
@@ -32,7 +33,17 @@ KEY = "desk/lopez"
 CODE = 'Zx"9&<ü>'
 """A word that each way of escaping spells otherwise."""
 
-NEEDS = "from onrecord.adapters.cli import main; import sys; sys.modules['jinja2'] = None; main()"
+EXTRA = (
+    *("aiohttp", "httptools", "jinja2", "markdown_it", "markupsafe", "nh3", "starlette"),
+    *("prometheus_client", "urllib3", "uvicorn", "uvloop"),
+)
+"""The packages of the extra `serve`."""
+
+NEEDS = (
+    "import sys; from onrecord.adapters.cli import main; names = sys.argv.pop(1).split(',');"
+    " sys.modules.update(dict.fromkeys(names)); main()"
+)
+"""Runs a command where some packages cannot be imported."""
 
 
 @pytest.fixture
@@ -233,7 +244,7 @@ def test_what_is_missing_for_a_file_is_named_with_its_extra(
     command: Command, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", NEEDS, "share", KEY, "--into", "a.html"],
+        [sys.executable, "-c", NEEDS, "jinja2", "share", KEY, "--into", "a.html"],
         capture_output=True,
         text=True,
         check=False,
@@ -241,6 +252,32 @@ def test_what_is_missing_for_a_file_is_named_with_its_extra(
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "onrecord: onrecord share needs jinja2: pip install 'onrecord[serve]'\n"
     assert files() == []
+
+
+@pytest.mark.parametrize("form", ["markdown", "json"])
+def test_a_copy_needs_no_extra(command: Command, form: str) -> None:
+    share = ("share", KEY, "--into", "-", "--as", form)
+    done = subprocess.run(
+        [sys.executable, "-c", NEEDS, ",".join(EXTRA), *share],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == command(*share).out
+
+
+def test_a_copy_as_json_has_the_lines_of_show_and_the_keys_of_the_service(command: Command) -> None:
+    copied = command("share", KEY, "--into", "-", "--as", "json")
+    shown = command("show", KEY, "--json")
+    assert len(copied.documents) == len(shown.documents)
+    assert {*shown.documents[0]} == {*EventDocument.model_fields}
+    hidden = [each for each in copied.documents if "hidden" in each]
+    assert {*hidden[0]} - {*shown.documents[0]} == {"hidden"}
+    for line, event, expected in zip(
+        copied.out.splitlines(), copied.documents, shown.out.splitlines(), strict=True
+    ):
+        assert "hidden" in event or line == expected
 
 
 def test_a_tenant_shares_its_own_conversations_alone(

@@ -14,7 +14,8 @@ import pytest
 
 import onrecord
 from onrecord import AssistantCall
-from onrecord.adapters.page.conversation.conversation import named_by, rows_between
+from onrecord.adapters.page.conversation.conversation import named_by
+from onrecord.adapters.page.conversation.event_ranges import EventRange, events_page
 from onrecord.domain import log
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import decode
@@ -83,7 +84,7 @@ def test_a_page_reads_the_body_of_each_event_once_and_headers_only_of_what_it_sh
     monkeypatch.setattr(log, "decode", counted("bodies", decode))
     monkeypatch.setattr(log, "parse_header", counted("headers", parse_header))
     with onrecord.connect(f"sqlite:///{folder / 'log.db'}") as store:
-        shown = rows_between(store, named_by(store, "long"), 240, 440)
+        shown = events_page(store, named_by(store, "long"), EventRange(240, 440))
     assert len(shown.events) == 200
     assert read["bodies"] <= 410, "of the events shown, of the 200 before them, and few more"
     assert read["headers"] <= 202, "and the one that tells whether an import brought them"
@@ -125,7 +126,7 @@ def test_calls_and_results_point_to_each_other(page: Served) -> None:
     assert text.index("<details>") < text.index("instructions")
 
 
-def test_every_event_is_on_some_stretch_of_at_most_200(page: Served) -> None:
+def test_every_event_is_on_some_page_of_at_most_200(page: Served) -> None:
     seen, path = list[int](), "/c/long/rows?after=0"
     while path:
         text = page.ask("GET", path).data.decode()

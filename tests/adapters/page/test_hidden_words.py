@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from onrecord.adapters.page.share.hidden_words import HIDDEN, HiddenWords
-from onrecord.adapters.page.words import visible
+from onrecord.adapters.presentation.control_characters import visible
 
 WORDS = (
     *("secret", "Grüße", 'say "hi" & <go>', "C:\\new\\table", "two  words", "naïve/path"),

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from onrecord.adapters.page.static_files import edition, files
-from onrecord.adapters.page.words import markdown, visible
+from onrecord.adapters.page.words import markdown
+from onrecord.adapters.presentation.control_characters import visible
 from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 

@@ -219,11 +219,11 @@ def test_one_file_of_a_tenant_is_made_at_once(
     def ask() -> int:
         return page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=b"first=1").status
 
-    def file_of(*_: object) -> None:
+    def build_file(*_: object) -> None:
         inner.append(ask())
         raise onrecord.InvalidInput("enough")
 
-    monkeypatch.setattr(routes, "file_of", file_of)
+    monkeypatch.setattr(routes, "build_file", build_file)
     assert (ask(), inner) == (422, [429])
     monkeypatch.undo()
     assert ask() == 200
