@@ -151,8 +151,10 @@ def deny(
 
 
 def denial_text(reason: str | None) -> str:
-    """Return what a model is told of a call that was denied."""
-    return f"Error: A person denied this call: {reason}"
+    """Return what a model is told of a call that was denied, with the reason where one was recorded."""
+    denial = "Error: A person denied this call"
+    # `deny` asks for a reason; a decision that was appended by itself may have none.
+    return f"{denial}: {reason}" if reason is not None and reason.strip() else denial
 
 
 def decision_on(

@@ -85,8 +85,16 @@ def test_each_of_two_calls_of_one_id_is_denied_with_a_result_of_its_own(
     assert store.verify().faults == ()
 
 
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("too much", "Error: A person denied this call: too much"),
+        (None, "Error: A person denied this call"),
+        (" ", "Error: A person denied this call"),
+    ],
+)
 def test_a_denial_that_was_recorded_alone_gets_its_result_from_the_next_runner(
-    chat: onrecord.Conversation,
+    chat: onrecord.Conversation, reason: str | None, text: str
 ) -> None:
     asked(chat, ("pay", {"amount": 7}))
     payments = Payments()
@@ -99,13 +107,13 @@ def test_a_denial_that_was_recorded_alone_gets_its_result_from_the_next_runner(
             number=pending.question.number,
             at=pending.requested_at,
             decision="denied",
-            reason="too much",
+            reason=reason,
         )
     )
     assert [call.id for call in chat.open_calls()] == ["call_1"]
     (run,) = payments.runner(chat).run()
     assert (run.is_error, payments.made) == (True, [])
-    assert told(chat) == [("call_1", "Error: A person denied this call: too much", True)]
+    assert told(chat) == [("call_1", text, True)]
 
 
 def test_whoever_names_a_question_decides_no_other_and_is_told_what_was_decided(
