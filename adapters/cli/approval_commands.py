@@ -11,8 +11,8 @@ from onrecord.adapters.cli.program.options import AsJson, Key, Url
 from onrecord.adapters.cli.program.stores import acting_name, opened
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import require_conversation
+from onrecord.adapters.presentation.pending_calls import DOUBT, pending_calls
 from onrecord.adapters.presentation.sizes_and_times import moment
-from onrecord.adapters.presentation.waiting_calls import DOUBT, waiting_calls
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.domain import jsontext
@@ -104,11 +104,11 @@ def deny(
 
 
 def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApproval]]:
-    """Yield what waits in one conversation, or in all that have open calls."""
+    """Yield the pending calls of one conversation, or of all, each with the key of its conversation."""
     if key is None:
-        return waiting_calls(store)
-    of = require_conversation(store, key).require_key()
-    return ((of, each) for each in store.conversation(of).approvals())
+        return ((each.key, each.approval) for each in pending_calls(store))
+    of_key = require_conversation(store, key).require_key()
+    return ((of_key, each) for each in store.conversation(of_key).approvals())
 
 
 def _question(text: str | None) -> ApprovalQuestion | None:
@@ -127,8 +127,8 @@ def _report(call: str, decision: str, *, as_json: bool) -> None:
 def _sentence(key: str, pending: PendingApproval) -> str:
     arguments = jsontext.write(pending.call.arguments).decode()
     doubt = f" {DOUBT}" if pending.unsure else ""
-    waiting = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
-    return f"{waiting}, question {pending.question}, since {moment(pending.requested_at)}.{doubt}"
+    call = f"{key}: {pending.call.name} {arguments}, call {pending.call.id}"
+    return f"{call}, question {pending.question}, since {moment(pending.requested_at)}.{doubt}"
 
 
 def _pending_columns(key: str, pending: PendingApproval) -> tuple[object, ...]:

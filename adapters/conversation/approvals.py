@@ -41,9 +41,10 @@ _TRIES: Final = 8
 
 
 class ApprovalQuestion(NamedTuple):
-    """Which question about calls of one id: the version of the call's event, and the questions before it.
+    """Which question about calls of one id; as a text it is `3:0`.
 
-    The version is 0 where the call is of another conversation. As a text it is `3:0`.
+    `call` is the version of the event of the call, 0 where the call is of another conversation. `number` counts
+    the questions about that call from 0.
     """
 
     call: int
@@ -91,31 +92,34 @@ def pending_approvals(stream: Stream) -> tuple[PendingApproval, ...]:
     )
 
 
-def request_approval(stream: Stream, asked: OpenCall, *, unsure: bool) -> None:
+def request_approval(stream: Stream, open_call: OpenCall, *, unsure: bool) -> None:
     """Ask a person about a call; nothing changes where another runner asked the same first."""
     recorder = partial(recorded_once, stream, by=stream.attribution())
-    approvals = _approvals(stream, asked.version, recorder)
-    approvals.request(asked.call.id, asked.version, asked.state.approvals, unsure=unsure)
+    approvals = _approvals(stream, open_call.version, recorder)
+    approvals.request(
+        open_call.call.id, open_call.version, open_call.state.approvals, unsure=unsure
+    )
 
 
-def grant(
+def approve(
     stream: Stream,
     call_id: str,
     reason: str | None,
     actor: str | None,
     question: ApprovalQuestion | None = None,
 ) -> None:
-    """Record that a person lets a call be made; errors as `_question_asked`.
+    """Record that a person lets a call be made: the last call of the id, or the one that `question` names.
 
-    InvalidInput where it is not said who decides.
+    AlreadyDecided where that was decided, ApprovalNotAsked where nobody was asked, InvalidInput where it is
+    not said who decides.
     """
     why = text_if_given("a reason", reason)
     by = _decider(stream, actor)
-    asked = _question_asked(stream, call_given(call_id), _question_if_given(question))
+    current = _question_to_decide(stream, call_given(call_id), _question_if_given(question))
     recorder = partial(recorded_once, stream, by=by)
     # One question is decided once: what is asked meanwhile is another one.
-    _approvals(stream, asked.call, recorder).decide(
-        (call_id, asked.call, asked.number), "granted", why, by.actor
+    _approvals(stream, current.call, recorder).decide(
+        (call_id, current.call, current.number), "granted", why, by.actor
     )
 
 
@@ -128,20 +132,20 @@ def deny(
 ) -> ResultDone:
     """Record that a person does not let a call be made, and the result that says so, or neither.
 
-    Return where the result stands; errors as `grant`.
+    Return where the result stands. Errors are those of `approve`, and InvalidInput without a reason.
     """
     why = text_if_given("a reason", reason)
     if why is None or not why.strip():
         raise InvalidInput("say why: the model reads the reason")
     by = _decider(stream, actor)
-    asked = _question_if_given(question)
+    current = _question_if_given(question)
     for tries_left in reversed(range(_TRIES)):
         version = stream.head().version  # Before the look: what comes after it is a conflict.
-        asked = _question_asked(stream, call_given(call_id), asked)
+        current = _question_to_decide(stream, call_given(call_id), current)
         denial = _Denial(stream, by, why, version)
-        approvals = _approvals(stream, asked.call, denial.record)
+        approvals = _approvals(stream, current.call, denial.record)
         try:
-            approvals.decide((call_id, asked.call, asked.number), "denied", why, by.actor)
+            approvals.decide((call_id, current.call, current.number), "denied", why, by.actor)
         except VersionConflict:
             if not tries_left:
                 raise
@@ -157,7 +161,7 @@ def denial_text(reason: str | None) -> str:
     return f"{denial}: {reason}" if reason is not None and reason.strip() else denial
 
 
-def decision_on(
+def recorded_decision_on(
     events: Iterable[RecordedEvent], call_id: str, question: ApprovalQuestion
 ) -> tuple[RecordedEvent, ApprovalDecided] | None:
     """Return the event among some that decides a question about a call, and what it says; None without one."""
@@ -222,30 +226,31 @@ def _question_if_given(question: object) -> ApprovalQuestion | None:
     return ApprovalQuestion(version_given(call), version_given(number))
 
 
-def _question_asked(
+def _question_to_decide(
     stream: Stream, call_id: str, question: ApprovalQuestion | None
 ) -> ApprovalQuestion:
-    """Return the question about a call that somebody is asked, or was last; only the one that is given.
+    """Return the last question about the open call of an id, decided or not. A named one has to be that one.
 
-    AlreadyDecided where the one that is given was decided and is not the last any more, else
-    ApprovalNotAsked where it is not, or none is.
+    For any other named question, AlreadyDecided where it was decided, else ApprovalNotAsked.
+    ApprovalNotAsked, too, where none is named and nobody was asked about an open call of the id.
     """
-    opened = next((each for each in open_calls(stream) if each.call.id == call_id), None)
-    last = None if opened is None or not opened.state.approvals else _last_question(opened)
+    calls = (each for each in open_calls(stream) if each.call.id == call_id)
+    last = next((_last_question(each) for each in calls if each.state.approvals), None)
     if last is not None and question in (None, last):
         return last
     if question is None:
         raise ApprovalNotAsked
-    decision = decision_on(stream.read(after=question.call), call_id, question)
-    if decision is not None:
-        _, decided = decision
-        raise AlreadyDecided(decided.decision)
+    recorded_decision = recorded_decision_on(stream.read(after=question.call), call_id, question)
+    if recorded_decision is not None:
+        _, decision = recorded_decision
+        raise AlreadyDecided(decision.decision)
     now = "" if last is None else f": the call of that id which waits has question {last}"
     raise ApprovalNotAsked(f"question {question}{now}")
 
 
-def _last_question(asked: OpenCall) -> ApprovalQuestion:
-    return ApprovalQuestion(asked.version, asked.state.approvals - 1)
+def _last_question(open_call: OpenCall) -> ApprovalQuestion:
+    """Return the last question about a call that somebody was asked about."""
+    return ApprovalQuestion(open_call.version, open_call.state.approvals - 1)
 
 
 def _approvals(stream: Stream, call: int, record: Callable[[Event], bool]) -> Approvals:

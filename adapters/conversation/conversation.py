@@ -184,7 +184,7 @@ class Conversation(ConversationRecording):
 
         `question`, as `approvals` lists it, names one of several calls of an id (docs/tool-runner.md).
         """
-        approvals.grant(self._stream, call_id, reason, actor, question)
+        approvals.approve(self._stream, call_id, reason, actor, question)
 
     def deny(
         self,

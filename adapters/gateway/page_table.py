@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from onrecord.adapters.page import file_routes
-from onrecord.adapters.page.approvals import decisions
+from onrecord.adapters.page.approvals import routes as approvals
 from onrecord.adapters.page.conversation import (
     conversation,
     event_page,
@@ -35,7 +35,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *event_page.ROUTES,
     *sharing.ROUTES,
     *live.ROUTES,
-    *decisions.ROUTES,
+    *approvals.ROUTES,
     *requests.ROUTES,
     *file_routes.ROUTES,
 )

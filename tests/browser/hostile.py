@@ -72,7 +72,7 @@ PATHS: Final = (
     f"{HOSTILE}/proof",
     f"{HOSTILE}/share",
     "/approvals",
-    f"/approvals?{urlencode({'decided': '3:0', 'call': NAME, 'key': f'{KEY}/decided'})}",
+    f"/approvals?{urlencode({'question': '3:0', 'call': NAME, 'key': f'{KEY}/decided'})}",
     "/audit",
     "/usage",
     "/operations",

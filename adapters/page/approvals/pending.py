@@ -1,4 +1,4 @@
-"""The calls that wait for a person, as frozen values that a template lays out."""
+"""Pending calls, which wait for a person, as frozen values that a template lays out."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID
 
 from onrecord.adapters.page.forms import is_count
+from onrecord.adapters.page.words import segment
 from onrecord.adapters.presentation.conversations import NamedConversation
-from onrecord.adapters.presentation.waiting_calls import (
+from onrecord.adapters.presentation.pending_calls import (
     DOUBT,
-    awaiting_conversations,
-    calls_in,
-    may_await,
+    conversations_to_search,
+    may_have_open_calls,
+    pending_calls_in,
 )
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.settings import local_actor
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
 
 
 MOST: Final = 200
-"""The most conversations that a page looks through for calls that wait."""
+"""The most conversations that a page looks through for pending calls."""
+
+FRAGMENT: Final = "#approvals"
+"""Where the page of a conversation shows its pending calls."""
+
+
+def approvals_path(conversation: NamedConversation) -> str:
+    """Return the path at which the page of a conversation shows its pending calls."""
+    return f"/c/{segment(str(conversation))}{FRAGMENT}"
 
 
 class Cursor(NamedTuple):
@@ -58,7 +67,7 @@ def _cursor(entry: CatalogueEntry) -> Cursor:
 
 @dataclass(frozen=True, slots=True)
 class ShownApproval:
-    """A call that waits: in which conversation, what it would do, since when.
+    """A pending call: in which conversation, what it would do, since when.
 
     `question` tells it from other calls of the same id. `doubt` says what nobody knows about it, None where
     nothing is in doubt.
@@ -74,8 +83,8 @@ class ShownApproval:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingApprovals:
-    """The calls that wait, by the conversations that moved last; `conversations` are those that have some.
+class ApprovalsPage:
+    """Pending calls, by the conversations that moved last; `conversations` are those that have some.
 
     `further` is the cursor after which there are conversations that were not looked through, if there are.
     """
@@ -86,28 +95,28 @@ class WaitingApprovals:
 
 
 def shown_approvals(store: Store, conversation: NamedConversation) -> tuple[ShownApproval, ...]:
-    """Return the calls that wait in a conversation."""
-    if conversation.key is None or not may_await(conversation.head, is_fork=True):
+    """Return the pending calls of a conversation."""
+    if conversation.key is None or not may_have_open_calls(conversation.head, is_fork=True):
         return ()
     return tuple(
         _shown(conversation.key, each) for each in store.conversation(conversation.key).approvals()
     )
 
 
-def waiting_approvals(store: Store, after: Cursor | None) -> WaitingApprovals:
-    """Return the calls that wait in the next conversations after a cursor, or in the first ones.
+def approvals_page(store: Store, after: Cursor | None) -> ApprovalsPage:
+    """Return the pending calls of the next conversations after a cursor, or of the first ones.
 
-    First those are looked through that have open calls: of others only forks await any. Where a conversation
-    moves meanwhile, it comes to the beginning of its kind.
+    First those are looked through that have open calls of their own: of the others only forks may have some.
+    Where a conversation moves meanwhile, it comes to the beginning of its kind.
     """
-    cursors = ((_cursor(entry), entry) for entry in awaiting_conversations(store))
+    cursors = ((_cursor(entry), entry) for entry in conversations_to_search(store))
     later = (each for each in cursors if after is None or each[0] > after)
-    looked = nsmallest(MOST + 1, later, key=itemgetter(0))
-    found = tuple(calls_in(store, (entry for _, entry in looked[:MOST])))
-    return WaitingApprovals(
-        approvals=tuple(_shown(each.key, each.pending) for each in found),
-        conversations=tuple(dict.fromkeys(each.conversation_id for each in found)),
-        further=looked[MOST - 1][0] if len(looked) > MOST else None,
+    first = nsmallest(MOST + 1, later, key=itemgetter(0))
+    calls = tuple(pending_calls_in(store, (entry for _, entry in first[:MOST])))
+    return ApprovalsPage(
+        approvals=tuple(_shown(each.key, each.approval) for each in calls),
+        conversations=tuple(dict.fromkeys(each.conversation_id for each in calls)),
+        further=first[MOST - 1][0] if len(first) > MOST else None,
     )
 
 
@@ -116,7 +125,7 @@ def open_marks(store: Store, entries: Iterable[Overview]) -> Mapping[UUID, str]:
     heads, marks = backend_of(store), dict[UUID, str]()
     for entry in entries:
         head = heads.head(entry.conversation_id)
-        if entry.key is None or not may_await(head, is_fork=entry.origin is not None):
+        if entry.key is None or not may_have_open_calls(head, is_fork=entry.origin is not None):
             continue
         if store.conversation(entry.key).approvals():
             marks[entry.conversation_id] = "waits for approval"
@@ -128,7 +137,7 @@ def open_marks(store: Store, entries: Iterable[Overview]) -> Mapping[UUID, str]:
 def approval_values(
     access: Access, approvals: tuple[ShownApproval, ...], next_path: str
 ) -> Mapping[str, Any]:
-    """Return what the fragment of calls that wait is laid out with; `next_path` is the page that shows it.
+    """Return what the fragment of pending calls is laid out with; `next_path` is the page that shows it.
 
     A key or an issuer says who decides. Whoever needs neither is asked, as `onrecord approve` asks.
     """
@@ -136,13 +145,13 @@ def approval_values(
     return {"approvals": approvals, "next_path": next_path, "actor": actor}
 
 
-def _shown(key: str, pending: PendingApproval) -> ShownApproval:
+def _shown(key: str, approval: PendingApproval) -> ShownApproval:
     return ShownApproval(
         key=key,
-        call_id=pending.call.id,
-        question=pending.question,
-        tool=pending.call.name,
-        arguments=pending.call.arguments,
-        requested_at=pending.requested_at,
-        doubt=DOUBT if pending.unsure else None,
+        call_id=approval.call.id,
+        question=approval.question,
+        tool=approval.call.name,
+        arguments=approval.call.arguments,
+        requested_at=approval.requested_at,
+        doubt=DOUBT if approval.unsure else None,
     )

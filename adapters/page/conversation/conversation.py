@@ -12,19 +12,19 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
-from onrecord.adapters.page.approvals.decided import (
-    DecidedCall,
-    DecidedQuery,
-    decided_just_now,
+from onrecord.adapters.page.approvals.confirmation import (
+    ConfirmationQuery,
+    ShownDecision,
+    decision_to_confirm,
 )
 from onrecord.adapters.page.approvals.pending import (
     ShownApproval,
     approval_values,
+    approvals_path,
     shown_approvals,
 )
 from onrecord.adapters.page.conversation.event_ranges import EventRange, EventsPage, events_page
 from onrecord.adapters.page.routes import get_route
-from onrecord.adapters.page.words import segment
 from onrecord.adapters.presentation.conversations import NamedConversation, find_conversation
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
@@ -58,14 +58,14 @@ class EventsPageQuery(Model):
 class ShownConversation:
     """A conversation: where it stands, a page of its events, its forks, its calls that wait.
 
-    `decided` is the call that was decided just now, if one was.
+    `decision` is the one that was made just now, if one was.
     """
 
     conversation: NamedConversation
     events: EventsPage
     forks: tuple[Listed, ...]
     approvals: tuple[ShownApproval, ...]
-    decided: DecidedCall | None
+    decision: ShownDecision | None
 
     @property
     def has_totals(self) -> bool:
@@ -73,8 +73,8 @@ class ShownConversation:
         return self.conversation.head.version <= _SOON_READ
 
 
-class ConversationQuery(At, DecidedQuery):
-    """Which version the page is around, and what was decided just now."""
+class ConversationQuery(At, ConfirmationQuery):
+    """Which version the page is around, and the decision that it confirms."""
 
 
 async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
@@ -86,7 +86,7 @@ async def conversation(call: Call[ConversationQuery, Empty]) -> Response:
         "conversation.html",
         page=page,
         head=page.conversation.head,
-        decided=page.decided,
+        decision=page.decision,
         **approval_values(call.access, page.approvals, approvals_path(page.conversation)),
         **_events_values(page.conversation, page.events),
     )
@@ -117,13 +117,8 @@ def _conversation(store: Store, name: str, query: ConversationQuery) -> ShownCon
         events=events_page(store, conversation, _range_until(until)),
         forks=forks,
         approvals=shown_approvals(store, conversation),
-        decided=decided_just_now(store, conversation, query),
+        decision=decision_to_confirm(store, conversation, query),
     )
-
-
-def approvals_path(conversation: NamedConversation) -> str:
-    """Return the path at which the page of a conversation shows the calls that wait."""
-    return f"/c/{segment(str(conversation))}#approvals"
 
 
 def named_by(store: Store, name: str) -> NamedConversation:

@@ -14,10 +14,14 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
 from onrecord.adapters.page.answers import rendered
-from onrecord.adapters.page.approvals.pending import ShownApproval, approval_values, shown_approvals
+from onrecord.adapters.page.approvals.pending import (
+    ShownApproval,
+    approval_values,
+    approvals_path,
+    shown_approvals,
+)
 from onrecord.adapters.page.conversation.conversation import (
     EVENTS_ON_PAGE,
-    approvals_path,
     named_by,
 )
 from onrecord.adapters.page.conversation.event_ranges import EventRange, events_in, events_page

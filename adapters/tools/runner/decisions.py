@@ -1,4 +1,4 @@
-"""What a runner does with a call that awaits its result: make it, leave it, or tell why it was denied."""
+"""What a runner does with an open call: make it, leave it, or tell why it was denied."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NextStep: TypeAlias = Literal["make", "wait", "ask", "ask again", "deny"]
 """What comes next of a call: `ask again` where it was begun and nobody knows whether it was made."""
 
 
-def next_step(opened: OpenCall, tool: Tool, now: int) -> NextStep:
+def next_step(open_call: OpenCall, tool: Tool, now: int) -> NextStep:
     """Return what comes next of a call; `now` is the time of the store's clock in microseconds.
 
     Where approval matters, raises what is wrong with the arguments.
     """
-    state = opened.state
+    state = open_call.state
     if state.approval == "denied":
         return "deny"
     # Whoever began it may go on though a person was asked, and decided, meanwhile.
@@ -37,15 +37,15 @@ def next_step(opened: OpenCall, tool: Tool, now: int) -> NextStep:
     if state.approval == "granted":
         return "make"
     if not state.begun:
-        return "ask" if _needs_approval(tool, opened) else "make"
+        return "ask" if _needs_approval(tool, open_call) else "make"
     return "make" if tool.repeatable else "ask again"
 
 
-def _needs_approval(tool: Tool, opened: OpenCall) -> bool:
+def _needs_approval(tool: Tool, open_call: OpenCall) -> bool:
     rule = tool.needs_approval
     if rule is False:
         return False
-    arguments = arguments_of(opened.call)
+    arguments = arguments_of(open_call.call)
     # The rule decides about what the tool will get. What the model wrote may become something else:
     # the text "true" becomes True, and what is left out has a default.
     values = deepcopy(arguments) if tool.validate is None else tool.validate(arguments)
@@ -73,22 +73,22 @@ def _is_person_needed(
         return True
 
 
-def tool_to_call(stream: Stream, opened: OpenCall, tool: Tool, now: int) -> Tool | None:
+def tool_to_call(stream: Stream, open_call: OpenCall, tool: Tool, now: int) -> Tool | None:
     """Return what to call for an open call; None where nothing is to be called yet.
 
     Where a person is to be asked, that is recorded.
     """
     try:
-        step = next_step(opened, tool, now)
+        step = next_step(open_call, tool, now)
     except Exception as exc:  # noqa: BLE001 - it is the result of the call
         return _failing(tool.definition, exc)
     match step:
         case "make":
             return tool
         case "deny":
-            return _denied(tool.definition, opened.state.reason)
+            return _denied(tool.definition, open_call.state.reason)
         case "ask" | "ask again":
-            request_approval(stream, opened, unsure=step == "ask again")
+            request_approval(stream, open_call, unsure=step == "ask again")
             return None
         case "wait":
             return None
@@ -96,13 +96,13 @@ def tool_to_call(stream: Stream, opened: OpenCall, tool: Tool, now: int) -> Tool
             assert_never(step)
 
 
-def lease_of(opened: OpenCall, lease: float | None) -> float | None:
+def lease_of(open_call: OpenCall, lease: float | None) -> float | None:
     """Return for how many seconds a runner begins a call for itself; None: it needs not say so.
 
     A call that a person approved, or that somebody began before, is always begun by one runner.
     """
-    is_sole = lease is not None or opened.state.approval == "granted" or opened.state.begun
-    if not is_sole or opened.state.approval == "denied":
+    is_sole = lease is not None or open_call.state.approval == "granted" or open_call.state.begun
+    if not is_sole or open_call.state.approval == "denied":
         return None
     return LEASE if lease is None else lease
 

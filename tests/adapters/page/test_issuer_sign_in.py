@@ -15,7 +15,7 @@ import urllib3
 
 import onrecord
 from onrecord.adapters.conversation.approvals import ApprovalQuestion
-from onrecord.adapters.page.approvals.decided import decided_call
+from onrecord.adapters.page.approvals.confirmation import shown_decision
 from onrecord.adapters.page.visitors.issuer import Client
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
@@ -27,7 +27,7 @@ from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.service.access import Keyring
 from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import ADA, CLIENT, SECRET, LocalIssuer, local_issuer
-from tests.adapters.page.test_page_approvals import waiting
+from tests.adapters.page.test_page_approvals import chat_with_pending_call
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import Keys
@@ -190,7 +190,7 @@ def test_with_an_issuer_this_machine_needs_a_key_from_the_start() -> None:
 def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'log.db'}"
     with onrecord.connect(url) as store:
-        waiting(store, "a")
+        chat_with_pending_call(store, "a")
     with local_issuer() as issuer, served_by(issuer, Clock(), url) as service:
         issuer.claims |= {"groups": ["the operators"]}
         page = Page(service, issuer, Clock())
@@ -201,7 +201,7 @@ def test_a_person_decides_in_their_own_name_and_for_nobody_whatever_is_sent(tmp_
         path, form = "/c/a/calls/c%2F1/approve", b"question=3:0&reason=paid&actor=bob"
         assert service.ask("POST", path, body=form, headers=headers).status == 303
     with onrecord.connect(url) as store:
-        decision = decided_call(
+        decision = shown_decision(
             store, require_conversation(store, "a"), "c/1", ApprovalQuestion(3, 0)
         )
         (deed,) = store.views.audit(type="approval.decided").entries

@@ -16,9 +16,9 @@ from onrecord import AssistantCall, Conversation, Store
 from onrecord.adapters.conversation.approvals import request_approval
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
-from onrecord.adapters.page.approvals import decisions, pending
-from onrecord.adapters.page.approvals.pending import Cursor, WaitingApprovals
-from onrecord.adapters.presentation.waiting_calls import DOUBT
+from onrecord.adapters.page.approvals import pending, routes
+from onrecord.adapters.page.approvals.pending import ApprovalsPage, Cursor
+from onrecord.adapters.presentation.pending_calls import DOUBT
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import KEYS, TENANT, Keys
 from tests.adapters.service.served import Served, served
@@ -42,8 +42,8 @@ def store(url: str) -> Iterator[Store]:
 
 @pytest.fixture
 def chat(store: Store) -> Conversation:
-    """A conversation in which a call waits for a person."""
-    return waiting(store, KEY)
+    """A conversation with a pending call."""
+    return chat_with_pending_call(store, KEY)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def page(url: str, chat: Conversation) -> Iterator[Served]:
         yield service
 
 
-def waiting(store: Store, key: str, *, unsure: bool = False) -> Conversation:
+def chat_with_pending_call(store: Store, key: str, *, unsure: bool = False) -> Conversation:
     chat = store.conversation(key, actor="agent")
     chat.user("Pay it.")
     chat.assistant(calls=[AssistantCall("pay", {"to": "<b>\u202eada"}, id="c/1")])
@@ -63,8 +63,8 @@ def waiting(store: Store, key: str, *, unsure: bool = False) -> Conversation:
 def _ask(chat: Conversation, *, unsure: bool = False) -> None:
     """Ask a person about the one call that is open."""
     stream = stream_of(chat)
-    (opened,) = open_calls(stream)
-    request_approval(stream, opened, unsure=unsure)
+    (open_call,) = open_calls(stream)
+    request_approval(stream, open_call, unsure=unsure)
 
 
 def text_of(page: Served, path: str, key: str = "writer") -> str:
@@ -112,7 +112,7 @@ def test_whoever_presses_decides_and_returns_to_where_that_was(
 ) -> None:
     answer = press(page, APPROVE, next=f"{PLACE}#approvals", reason="a known payee", actor="eve")
     place = answer.headers["location"]
-    assert (answer.status, place) == (303, f"{PLACE}?decided=3%3A0&call=c%2F1#approvals")
+    assert (answer.status, place) == (303, f"{PLACE}?question=3%3A0&call=c%2F1#approvals")
     confirmed = text_of(page, place.partition("#")[0])
     assert status_of(confirmed) == f"{KEYS['writer'].name} approved the call c/1 of pay in a/<b>."
     assert f'href="{PLACE}?at=3#v3"' in confirmed
@@ -131,7 +131,7 @@ def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded
     page: Served, chat: Conversation, first: str, word: str
 ) -> None:
     place = press(page, first, reason="<i>sure</i>").headers["location"]
-    assert place == "/approvals?decided=3%3A0&call=c%2F1&key=a%2F%3Cb%3E"
+    assert place == "/approvals?question=3%3A0&call=c%2F1&key=a%2F%3Cb%3E"
     assert status_of(text_of(page, place)) == f"writer {word} the call c/1 of pay in a/<b>."
     version = chat.head().version
     for second in (APPROVE, DENY):
@@ -192,7 +192,7 @@ def test_a_denial_says_why_and_a_call_that_nobody_asks_about_is_not_decided(
 
 def test_a_call_that_may_have_been_made_is_told_as_such(page: Served, store: Store) -> None:
     assert DOUBT not in text_of(page, "/approvals")
-    waiting(store, "b", unsure=True)
+    chat_with_pending_call(store, "b", unsure=True)
     assert text_of(page, "/approvals").count(DOUBT) == 1
 
 
@@ -200,7 +200,7 @@ def test_every_call_that_waits_is_reached_page_by_page_wherever_most_others_are(
     page: Served, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
-        waiting(store, f"waits/{number}")
+        chat_with_pending_call(store, f"waits/{number}")
         store.conversation(f"other/{number}", actor="agent").user("Nothing is open here.")
     fork = store.get(KEY).fork("fork")
     _ask(fork)
@@ -223,13 +223,13 @@ def test_every_call_that_waits_is_reached_page_by_page_wherever_most_others_are(
 def test_who_decides_on_a_page_further_back_returns_to_it(
     page: Served, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting(store, "later")
+    chat_with_pending_call(store, "later")
     monkeypatch.setattr(pending, "MOST", 1)
     (further,) = re.findall(r'href="(/approvals\?after=[^"]*)"', text_of(page, "/approvals"))
     (place,) = re.findall(r'name="next" value="([^"]*)"', text_of(page, further))
     assert place == further
     answer = press(page, APPROVE, next=unescape(place))
-    assert answer.headers["location"].startswith(f"{unescape(further)}&decided=")
+    assert answer.headers["location"].startswith(f"{unescape(further)}&question=")
     text = text_of(page, answer.headers["location"])
     assert status_of(text) == "writer approved the call c/1 of pay in a/<b>."
     assert "In these no call waits for a person." in text
@@ -238,14 +238,18 @@ def test_who_decides_on_a_page_further_back_returns_to_it(
 
 
 def test_what_was_not_decided_is_not_confirmed(page: Served, chat: Conversation) -> None:
-    for query in ("decided=3%3A0&call=c%2F1", "decided=3%3A0&call=c%2F1&key=nobody", "call=c%2F1"):
+    for query in (
+        "question=3%3A0&call=c%2F1",
+        "question=3%3A0&call=c%2F1&key=nobody",
+        "call=c%2F1",
+    ):
         assert status_of(text_of(page, f"/approvals?{query}")) is None
-    assert status_of(text_of(page, f"{PLACE}?decided=3%3A0&call=c%2F1")) is None
+    assert status_of(text_of(page, f"{PLACE}?question=3%3A0&call=c%2F1")) is None
     chat.deny("c/1", reason="no", actor="ben")
-    assert status_of(text_of(page, f"{PLACE}?decided=3%3A1&call=c%2F1")) is None
-    denied = status_of(text_of(page, f"{PLACE}?decided=3%3A0&call=c%2F1"))
+    assert status_of(text_of(page, f"{PLACE}?question=3%3A1&call=c%2F1")) is None
+    denied = status_of(text_of(page, f"{PLACE}?question=3%3A0&call=c%2F1"))
     assert denied == "ben denied the call c/1 of pay in a/<b>."
-    assert page.ask("GET", f"{PLACE}?decided=approved&call=c%2F1", key="writer").status == 422
+    assert page.ask("GET", f"{PLACE}?question=approved&call=c%2F1", key="writer").status == 422
 
 
 def test_a_long_look_for_calls_holds_up_nobody(
@@ -253,11 +257,11 @@ def test_a_long_look_for_calls_holds_up_nobody(
 ) -> None:
     statuses = list[int]()
 
-    def waiting_approvals(_: Store, __: Cursor | None) -> WaitingApprovals:
+    def approvals_page(_: Store, __: Cursor | None) -> ApprovalsPage:
         statuses.append(page.ask("GET", PLACE, key="writer").status)
-        return WaitingApprovals((), (), further=None)
+        return ApprovalsPage((), (), further=None)
 
-    monkeypatch.setattr(decisions, "waiting_approvals", waiting_approvals)
+    monkeypatch.setattr(routes, "approvals_page", approvals_page)
     text_of(page, "/approvals")
     assert statuses == [200]
 
@@ -302,7 +306,7 @@ def test_a_call_of_a_fork_waits_there_too(page: Served, chat: Conversation, stor
 def test_this_machine_says_who_decides(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONRECORD_ACTOR", "ada")
     with served(url) as service, onrecord.connect(url) as store:
-        chat = waiting(store, KEY)
+        chat = chat_with_pending_call(store, KEY)
         text = service.ask("GET", "/approvals").data.decode()
         assert 'name="actor" value="ada" required' in text
         assert press(service, APPROVE, None, actor="bob").status == 303

@@ -1,4 +1,4 @@
-"""What was decided about a call, as the page tells it: read from the log, not from the address."""
+"""The decision about a call, as the page confirms it: read from the log, not from the address."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 
-from pydantic import Field
+from pydantic import Field, PlainValidator
 
-from onrecord.adapters.conversation.approvals import ApprovalQuestion, decision_on
+from onrecord.adapters.conversation.approvals import ApprovalQuestion, recorded_decision_on
 from onrecord.adapters.conversation.tails import names_in_force
 from onrecord.adapters.presentation.conversations import NamedConversation
 from onrecord.adapters.service.model import Model
@@ -22,10 +22,10 @@ from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.history.causes import actors_of
 
 
-class DecidedQuery(Model):
-    """Which question about which call was decided just now."""
+class ConfirmationQuery(Model):
+    """Which decision a page confirms: the one on a question about a call."""
 
-    decided: Annotated[str, Field(pattern=r"^[0-9]{1,18}:[0-9]{1,18}$")] | None = None
+    question: Annotated[ApprovalQuestion, PlainValidator(ApprovalQuestion.parse)] | None = None
     """The question, as `3:0`."""
 
     call: Annotated[str, Field(max_length=2000)] | None = None
@@ -33,7 +33,7 @@ class DecidedQuery(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class DecidedCall:
+class ShownDecision:
     """A decision about a call: by whom, as far as that is known, when, and why.
 
     `tool` is None where the call was erased. `version` is the one of the call's event, or of the decision where
@@ -50,45 +50,44 @@ class DecidedCall:
     reason: str | None
 
 
-def decided_path(
+def confirmation_path(
     path: str, call_id: str, question: ApprovalQuestion, names: Mapping[str, str]
 ) -> str:
-    """Return the path of a page that confirms what was decided; `names` is what else it has to know."""
+    """Return the path of a page that confirms a decision; `names` is what else the page has to know."""
     page, mark, part = path.partition("#")
-    query = urlencode({"decided": str(question), "call": call_id, **names})
+    query = urlencode({"question": str(question), "call": call_id, **names})
     return f"{page}{'&' if '?' in page else '?'}{query}{mark}{part}"
 
 
-def decided_just_now(
-    store: Store, conversation: NamedConversation, query: DecidedQuery
-) -> DecidedCall | None:
-    """Return what a query names as decided; None where it names nothing, or it is not recorded."""
-    if query.decided is None or query.call is None:
+def decision_to_confirm(
+    store: Store, conversation: NamedConversation, query: ConfirmationQuery
+) -> ShownDecision | None:
+    """Return the decision that a query names; None where it names none, or none is recorded."""
+    if query.question is None or query.call is None:
         return None
-    return decided_call(store, conversation, query.call, ApprovalQuestion.parse(query.decided))
+    return shown_decision(store, conversation, query.call, query.question)
 
 
-def decided_call(
+def shown_decision(
     store: Store, conversation: NamedConversation, call_id: str, question: ApprovalQuestion
-) -> DecidedCall | None:
-    """Return what was decided on a question about a call; None where nothing was."""
+) -> ShownDecision | None:
+    """Return the decision on a question about a call; None where there is none."""
     backend = backend_of(store)
-    decision = decision_on(
-        backend.read(conversation.conversation_id, after=question.call), call_id, question
-    )
-    if decision is None:
+    events = backend.read(conversation.conversation_id, after=question.call)
+    recorded_decision = recorded_decision_on(events, call_id, question)
+    if recorded_decision is None:
         return None
-    recorded, decided = decision
+    recorded, decision = recorded_decision
     actor, _ = actors_of(recorded, partial(name_of, backend.actors(), store.tenant))
-    return DecidedCall(
+    return ShownDecision(
         name=str(conversation),
         call_id=call_id,
         tool=_tool(backend, conversation, call_id, question.call),
         version=question.call or recorded.version,
-        is_granted=decided.decision == "granted",
+        is_granted=decision.decision == "granted",
         actor=None if actor is None else str(actor),
         recorded_at=recorded.recorded_at,
-        reason=decided.reason,
+        reason=decision.reason,
     )
 
 
