@@ -6,7 +6,7 @@ import pytest
 
 import onrecord
 from tests.adapters.cli.command import Command, in_process, url_of
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 KEY = "support/4711"
 
@@ -25,7 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def url(tmp_path: Path) -> str:
     """A store in which two calls wait for a person."""
     with onrecord.connect(url_of(tmp_path)) as store:
-        chat = asked(store.conversation(KEY), ("pay", {"amount": 7}), ("pay", {"amount": 8}))
+        chat = call_tools(store.conversation(KEY), ("pay", {"amount": 7}), ("pay", {"amount": 8}))
         onrecord.ToolRunner(chat, [onrecord.tool(pay, needs_approval=True)]).run()
     return url_of(tmp_path)
 
@@ -48,7 +48,7 @@ def test_a_granted_call_is_made_by_the_next_run_and_a_denied_one_never(
     with onrecord.connect(url) as store:
         chat = store.conversation(KEY)
         onrecord.ToolRunner(chat, [onrecord.tool(pay, needs_approval=True)]).run()
-        assert sorted(told(chat)) == [
+        assert sorted(recorded_results(chat)) == [
             ("call_1", "paid 7", False),
             ("call_2", "Error: A person denied this call: too much", True),
         ]

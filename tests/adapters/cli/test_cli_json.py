@@ -13,7 +13,7 @@ from onrecord.adapters.seals.key_files import make_key_file
 from onrecord.adapters.store import backend_of
 from onrecord.domain.seals.checkpoint import key_name_of, log_id_of
 from tests.adapters.cli.command import Done, run
-from tests.adapters.tools.conversations import asked
+from tests.adapters.tools.conversations import call_tools
 
 KEY = "support/4711"
 MODEL = str(Path(__file__).parents[1] / "bpmn" / "parcel_desk.bpmn")
@@ -74,7 +74,7 @@ def encrypted(folder: Path) -> dict[str, str]:
 def waiting(place: str) -> str:
     """A store in which two calls wait for a person; return its URL."""
     with onrecord.connect(place) as store:
-        chat = asked(store.conversation(KEY), ("pay", {"amount": 7}), ("pay", {"amount": 8}))
+        chat = call_tools(store.conversation(KEY), ("pay", {"amount": 7}), ("pay", {"amount": 8}))
         onrecord.ToolRunner(chat, [onrecord.tool(pay, needs_approval=True)]).run()
     return place
 

@@ -7,7 +7,7 @@ import pytest
 import onrecord
 from onrecord.projections.api import FOLDERS
 from onrecord.projections.apis.documents import Form
-from tests.adapters.tools.conversations import asked
+from tests.adapters.tools.conversations import call_tools
 
 URL = onrecord.Document(media_type="application/pdf", url="https://files.example/report.pdf")
 
@@ -31,7 +31,7 @@ def test_a_document_at_an_address_is_recorded_and_rendered_without_a_connection(
     connections: list[object], tags: Form
 ) -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
-    asked(chat, ("find", {}))
+    call_tools(chat, ("find", {}))
     chat.tool_result("call_1", {"files": [URL]})
     for api in FOLDERS:
         chat.request(api, tags=tags)

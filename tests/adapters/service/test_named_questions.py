@@ -4,7 +4,7 @@ from pathlib import Path
 
 import onrecord
 from tests.adapters.service.served import served
-from tests.adapters.tools.conversations import again
+from tests.adapters.tools.conversations import call_again
 
 KEY = "a"
 CALL = f"/v1/conversations/{KEY}/calls/id_pay"
@@ -18,7 +18,7 @@ def test_a_question_is_listed_and_named(tmp_path: Path) -> None:
         runner = onrecord.ToolRunner(chat, [tool])
         questions = list[str]()
         for _ in range(2):
-            again(chat, "pay")
+            call_again(chat, "pay")
             runner.run()
             listed = service.ask("GET", f"/v1/conversations/{KEY}/approvals").json()["approvals"]
             questions.append(listed[-1]["question"])

@@ -7,8 +7,25 @@ import onrecord
 from onrecord.domain.content import Document, Text, ToolCall, ToolResult
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 
+KEY = "support/4711"
 
-def asked(chat: onrecord.Conversation, *calls: tuple[str, Any]) -> onrecord.Conversation:
+
+class Payments:
+    """A tool that must not act by itself, and what it did."""
+
+    def __init__(self) -> None:
+        self.made: list[int] = []
+
+    def pay(self, amount: int) -> str:
+        """Pay it."""
+        self.made.append(amount)
+        return f"paid {amount}"
+
+    def runner(self, chat: onrecord.Conversation) -> onrecord.ToolRunner:
+        return onrecord.ToolRunner(chat, [onrecord.tool(self.pay, needs_approval=True)])
+
+
+def call_tools(chat: onrecord.Conversation, *calls: tuple[str, Any]) -> onrecord.Conversation:
     """The conversation, after its user said something and its model called tools.
 
     Each call is a name and its arguments; their ids are `call_1` and so on.
@@ -21,7 +38,7 @@ def asked(chat: onrecord.Conversation, *calls: tuple[str, Any]) -> onrecord.Conv
     return chat
 
 
-def again(chat: onrecord.Conversation, name: str) -> None:
+def call_again(chat: onrecord.Conversation, name: str) -> None:
     """The model calls another tool, without a prompt between."""
     if not chat.head().version:
         chat.user("Where is it?")
@@ -37,7 +54,7 @@ def results(chat: onrecord.Conversation) -> Iterator[ToolResultRecorded]:
             yield event
 
 
-def told(chat: onrecord.Conversation) -> list[tuple[str, str, bool]]:
+def recorded_results(chat: onrecord.Conversation) -> list[tuple[str, str, bool]]:
     """Of each result the call's id, its text, and whether it is an error."""
     return [(event.call_id, text_of(event), event.is_error) for event in results(chat)]
 

@@ -11,7 +11,7 @@ from pydantic import Field
 import onrecord
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tools import ToolDefinition
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 Rule = Callable[[dict[str, Any]], bool]
 
@@ -46,7 +46,7 @@ def test_a_rule_gets_a_value_as_the_tool_gets_it_however_the_model_spells_it(
     chat: onrecord.Conversation, spelling: object
 ) -> None:
     order = Order()
-    asked(chat, ("order", {"express": spelling}))
+    call_tools(chat, ("order", {"express": spelling}))
     runner = order.run(chat, lambda arguments: arguments["express"] is True)
     assert ([call.id for call in runner.waiting], order.made) == (["call_1"], [])
 
@@ -56,7 +56,7 @@ def test_a_rule_gets_the_defaults_of_what_the_model_left_out(
     chat: onrecord.Conversation, arguments: object
 ) -> None:
     order = Order()
-    asked(chat, ("order", arguments))
+    call_tools(chat, ("order", arguments))
     runner = order.run(chat, lambda arguments: arguments.get("euros", 0) > 100)
     assert ([call.id for call in runner.waiting], order.made) == (["call_1"], [])
 
@@ -68,7 +68,7 @@ def test_a_rule_gets_the_objects_that_the_tool_gets(chat: onrecord.Conversation)
         seen.append(tuple(arguments.values()))
         return False
 
-    asked(chat, ("order", {"euros": "7", "day": "2026-11-23"}))
+    call_tools(chat, ("order", {"euros": "7", "day": "2026-11-23"}))
     order.run(chat, rule)
     assert seen == order.made == [(False, 7, date(2026, 11, 23))]
 
@@ -79,7 +79,7 @@ def test_a_rule_gets_values_by_the_names_that_the_function_has_for_them(
     def pay(euros: Annotated[int, Field(alias="amount")]) -> str:
         return f"paid {euros}"
 
-    asked(chat, ("pay", {"amount": 7}), ("pay", {"amount": 700}))
+    call_tools(chat, ("pay", {"amount": 7}), ("pay", {"amount": 700}))
     tool = onrecord.tool(pay, needs_approval=lambda arguments: arguments["euros"] > 100)
     runner = onrecord.ToolRunner(chat, [tool])
     assert [run.output for run in runner.run()] == ["paid 7"]
@@ -101,7 +101,7 @@ def test_what_a_rule_changes_changes_no_call(chat: onrecord.Conversation) -> Non
 
     given = onrecord.Tool(ToolDefinition(name="given", input_schema={"type": "object"}), call)
     tools = [each.with_options(needs_approval=empties) for each in (onrecord.tool(send), given)]
-    asked(chat, ("send", {"parcels": ["a"]}), ("given", {"parcels": ["b"]}))
+    call_tools(chat, ("send", {"parcels": ["a"]}), ("given", {"parcels": ["b"]}))
     onrecord.ToolRunner(chat, tools).run()
     assert made == [["a"], ["b"]]
 
@@ -118,10 +118,10 @@ def test_a_rule_of_a_tool_without_a_signature_gets_what_the_model_wrote(
     definition = ToolDefinition(name="given", input_schema={"type": "object"})
     given = onrecord.Tool(definition, lambda _arguments, _context: "done")
     tool = given.with_options(needs_approval=rule)
-    asked(chat, ("given", {"express": "true"}), ("given", "no object"))
+    call_tools(chat, ("given", {"express": "true"}), ("given", "no object"))
     onrecord.ToolRunner(chat, [tool]).run()
     assert seen == [{"express": "true"}]
-    assert [text for _, text, _ in told(chat)] == [
+    assert [text for _, text, _ in recorded_results(chat)] == [
         "done",
         "Error: the arguments are no JSON object but str",
     ]
@@ -136,14 +136,18 @@ def test_nobody_is_asked_about_arguments_that_the_tool_does_not_take(
     chat: onrecord.Conversation, rule: Rule | bool
 ) -> None:
     order = Order()
-    asked(chat, ("order", {"euros": "many"}), ("order", {"cents": 7}), ("order", [7]))
+    call_tools(chat, ("order", {"euros": "many"}), ("order", {"cents": 7}), ("order", [7]))
     runner = order.run(chat, rule)
     assert (runner.waiting, chat.approvals(), order.made) == ((), (), [])
-    assert [text.partition("not valid: ")[2] for _, text, _ in told(chat)[:2]] == [
+    assert [text.partition("not valid: ")[2] for _, text, _ in recorded_results(chat)[:2]] == [
         "euros: Input should be a valid integer, unable to parse string as an integer",
         "cents: there is no such argument",
     ]
-    assert told(chat)[2] == ("call_3", "Error: the arguments are no JSON object but list", True)
+    assert recorded_results(chat)[2] == (
+        "call_3",
+        "Error: the arguments are no JSON object but list",
+        True,
+    )
 
 
 def raises(arguments: dict[str, Any]) -> bool:
@@ -166,10 +170,10 @@ def test_where_a_rule_fails_a_person_is_asked_and_the_log_names_the_tool(
     chat: onrecord.Conversation, rule: Rule, caplog: pytest.LogCaptureFixture
 ) -> None:
     order = Order()
-    asked(chat, ("order", {"euros": 4711}))
+    call_tools(chat, ("order", {"euros": 4711}))
     with caplog.at_level(logging.WARNING, logger="onrecord"):
         runner = order.run(chat, rule)
-    assert (told(chat), order.made) == ([], [])
+    assert (recorded_results(chat), order.made) == ([], [])
     assert [call.id for call in runner.waiting] == ["call_1"]
     assert [each.call.id for each in chat.approvals()] == ["call_1"]
     assert "needs_approval of the tool 'order' failed" in caplog.text
@@ -193,7 +197,7 @@ def test_a_rule_that_returns_a_coroutine_asks_a_person(
     chat: onrecord.Conversation, rule: Rule, caplog: pytest.LogCaptureFixture
 ) -> None:
     order = Order()
-    asked(chat, ("order", {}))
+    call_tools(chat, ("order", {}))
     runner = order.run(chat, rule)
     assert ([call.id for call in runner.waiting], order.made) == (["call_1"], [])
     assert "is asynchronous" in caplog.text

@@ -4,14 +4,13 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import (
     AlreadyDecided,
@@ -21,34 +20,23 @@ from onrecord.domain.errors import (
     InvalidInput,
 )
 from onrecord.domain.log import RecordedEvent
-from tests.adapters.tools.conversations import again, asked, told
+from tests.adapters.tools.conversations import (
+    KEY,
+    Payments,
+    call_again,
+    call_tools,
+    recorded_results,
+)
 from tests.patience import PATIENCE
-
-KEY = "support/4711"
 
 
 @pytest.fixture
-def chat() -> onrecord.Conversation:
-    return onrecord.connect("memory://", actor="ana").conversation(KEY)
-
-
-class Payments:
-    """A tool that must not act by itself, and what it did."""
-
-    def __init__(self) -> None:
-        self.made: list[int] = []
-
-    def pay(self, amount: int) -> str:
-        """Pay it."""
-        self.made.append(amount)
-        return f"paid {amount}"
-
-    def runner(self, chat: onrecord.Conversation) -> onrecord.ToolRunner:
-        return onrecord.ToolRunner(chat, [onrecord.tool(self.pay, needs_approval=True)])
+def chat(store: onrecord.Store) -> onrecord.Conversation:
+    return store.conversation(KEY)
 
 
 def test_a_call_waits_until_a_person_grants_it_and_then_runs_once(store: onrecord.Store) -> None:
-    chat, payments = asked(store.conversation(KEY), ("pay", {"amount": 7})), Payments()
+    chat, payments = call_tools(store.conversation(KEY), ("pay", {"amount": 7})), Payments()
     runner = payments.runner(chat)
     assert runner.run() == ()
     assert runner.run() == ()
@@ -63,25 +51,27 @@ def test_a_call_waits_until_a_person_grants_it_and_then_runs_once(store: onrecor
     assert [run.output for run in payments.runner(store.conversation(KEY)).run()] == ["paid 7"]
     assert payments.runner(chat).run() == ()
     assert payments.made == [7]
-    assert told(chat) == [("call_1", "paid 7", False)]
+    assert recorded_results(chat) == [("call_1", "paid 7", False)]
     assert store.verify().faults == ()
 
 
 def test_a_call_that_a_person_denies_is_never_made_and_the_model_reads_why(
     store: onrecord.Store,
 ) -> None:
-    chat, payments = asked(store.conversation(KEY), ("pay", {"amount": 7})), Payments()
+    chat, payments = call_tools(store.conversation(KEY), ("pay", {"amount": 7})), Payments()
     payments.runner(chat).run()
     done = chat.deny("call_1", reason="too much", actor="ben")
     assert isinstance(done, onrecord.Recorded)
     assert (chat.open_calls(), payments.runner(chat).run(), payments.made) == ([], (), [])
-    assert told(chat) == [("call_1", "Error: A person denied this call: too much", True)]
+    assert recorded_results(chat) == [
+        ("call_1", "Error: A person denied this call: too much", True)
+    ]
     assert store.verify().faults == ()
 
 
 def test_the_audit_says_who_granted(tmp_path: Path) -> None:
     store = onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}", actor="ana")
-    chat = asked(store.conversation(KEY), ("pay", {"amount": 7}))
+    chat = call_tools(store.conversation(KEY), ("pay", {"amount": 7}))
     Payments().runner(chat).run()
     chat.approve("call_1", actor="ben")
     named = {entry.type: entry.actor_name for entry in store.views.audit()}
@@ -93,7 +83,7 @@ def test_the_audit_says_who_granted(tmp_path: Path) -> None:
 def test_two_people_who_decide_at_once_one_wins_and_the_other_is_told(
     store: onrecord.Store,
 ) -> None:
-    chat = asked(store.conversation(KEY), ("pay", {"amount": 7}))
+    chat = call_tools(store.conversation(KEY), ("pay", {"amount": 7}))
     Payments().runner(chat).run()
     both = threading.Barrier(2)
 
@@ -117,7 +107,7 @@ def test_two_people_who_decide_at_once_one_wins_and_the_other_is_told(
 
 
 def test_a_decision_is_made_once(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {"amount": 7}))
+    call_tools(chat, ("pay", {"amount": 7}))
     Payments().runner(chat).run()
     chat.approve("call_1")
     with pytest.raises(AlreadyDecided, match="granted before") as caught:
@@ -133,14 +123,17 @@ def test_who_decides_reads_nothing_that_came_before_the_call(
     for number in range(50):
         chat.user(f"prompt {number}")
     before = chat.head().version
-    asked(chat, ("pay", {"amount": 7}))
+    call_tools(chat, ("pay", {"amount": 7}))
     backend, afters = stream_of(chat).backend, list[int]()
+    read = backend.read
 
-    def read(conversation_id: UUID, *, after: int = 0, **named: Any) -> Iterator[RecordedEvent]:
+    def noting_read(
+        conversation_id: UUID, *, after: int = 0, **options: Any
+    ) -> Iterator[RecordedEvent]:
         afters.append(after)
-        return Memory.read(cast("Memory", backend), conversation_id, after=after, **named)
+        return read(conversation_id, after=after, **options)
 
-    monkeypatch.setattr(backend, "read", read)
+    monkeypatch.setattr(backend, "read", noting_read)
     runner = Payments().runner(chat)
     runner.run()
     afters.clear()
@@ -150,7 +143,7 @@ def test_who_decides_reads_nothing_that_came_before_the_call(
 
 
 def test_nobody_can_decide_about_what_nobody_is_asked(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {"amount": 7}))
+    call_tools(chat, ("pay", {"amount": 7}))
     for call_id in ("call_1", "call_2"):
         with pytest.raises(ApprovalNotAsked, match="approvals"):
             chat.approve(call_id)
@@ -161,7 +154,7 @@ def test_nobody_can_decide_about_what_nobody_is_asked(chat: onrecord.Conversatio
 
 
 def test_it_must_be_known_who_decides_and_why_a_call_is_denied() -> None:
-    chat = asked(onrecord.connect("memory://").conversation(KEY), ("pay", {"amount": 7}))
+    chat = call_tools(onrecord.connect("memory://").conversation(KEY), ("pay", {"amount": 7}))
     Payments().runner(chat).run()
     before = chat.head().version
     with pytest.raises(InvalidInput, match="say who decides"):
@@ -173,7 +166,7 @@ def test_it_must_be_known_who_decides_and_why_a_call_is_denied() -> None:
 
 
 def test_a_closed_conversation_takes_no_decision(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {"amount": 7}))
+    call_tools(chat, ("pay", {"amount": 7}))
     Payments().runner(chat).run()
     chat.end()
     with pytest.raises(ConversationClosed):
@@ -187,7 +180,7 @@ def test_a_function_of_the_arguments_says_which_calls_need_approval(
     tool = onrecord.tool(payments.pay).with_options(
         needs_approval=lambda arguments: arguments["amount"] > 100
     )
-    asked(chat, ("pay", {"amount": 7}), ("pay", {"amount": 700}), ("pay", {}))
+    call_tools(chat, ("pay", {"amount": 7}), ("pay", {"amount": 700}), ("pay", {}))
     runner = onrecord.ToolRunner(chat, [tool])
     runs = runner.run()
     assert [(run.call.id, run.output) for run in runs] == [
@@ -215,7 +208,7 @@ def test_an_id_that_a_later_call_has_again_needs_its_own_approval(
     tool = onrecord.tool(lambda: payments.pay(1), name="pay", needs_approval=True)
     runner = onrecord.ToolRunner(chat, [tool])
     for _ in range(2):
-        again(chat, "pay")
+        call_again(chat, "pay")
         assert runner.run() == ()
         chat.approve("id_pay")
         assert len(runner.run()) == 1
@@ -223,7 +216,7 @@ def test_an_id_that_a_later_call_has_again_needs_its_own_approval(
 
 
 def test_a_fork_asks_again(store: onrecord.Store) -> None:
-    chat, payments = asked(store.conversation(KEY), ("pay", {"amount": 7})), Payments()
+    chat, payments = call_tools(store.conversation(KEY), ("pay", {"amount": 7})), Payments()
     payments.runner(chat).run()
     chat.approve("call_1")
     fork = chat.fork("support/4712")
@@ -235,7 +228,7 @@ def test_a_fork_asks_again(store: onrecord.Store) -> None:
 
 
 def test_approvals_are_erased_with_the_conversation(store: onrecord.Store) -> None:
-    chat = asked(store.conversation(KEY), ("pay", {"amount": 7}))
+    chat = call_tools(store.conversation(KEY), ("pay", {"amount": 7}))
     Payments().runner(chat).run()
     chat.approve("call_1", reason="canary-4711")
     place = chat.conversation_id
@@ -249,19 +242,19 @@ def test_approvals_are_erased_with_the_conversation(store: onrecord.Store) -> No
 def test_a_request_is_the_same_whether_a_call_was_approved_or_just_made(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("pay", {"amount": 7}))
+    call_tools(chat, ("pay", {"amount": 7}))
     payments = Payments()
     payments.runner(chat).run()
     chat.approve("call_1")
     payments.runner(chat).run()
-    plain = asked(onrecord.connect("memory://").conversation(KEY), ("pay", {"amount": 7}))
+    plain = call_tools(onrecord.connect("memory://").conversation(KEY), ("pay", {"amount": 7}))
     onrecord.ToolRunner(plain, [payments.pay]).run()
     for api in ("anthropic-messages", "openai-chat"):
         assert chat.request(api).body == plain.request(api).body
 
 
 def test_the_loop_asks_no_model_while_a_person_is_asked(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {"amount": 7}))
+    call_tools(chat, ("pay", {"amount": 7}))
     payments, models = Payments(), list[str]()
     runner = payments.runner(chat)
 

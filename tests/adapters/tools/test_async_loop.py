@@ -11,7 +11,7 @@ import pytest
 import onrecord
 from onrecord.adapters.asynchronous.conversation import conversation_of
 from onrecord.domain.content import ToolCall
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -68,7 +68,7 @@ def test_it_asks_and_runs_tools_of_both_kinds_side_by_side_until_the_model_answe
             ask, times = model(chat, calls)
             runs = await onrecord.run_until_answered_async(runner, ask)
             assert (len(runs), times, await chat.open_calls()) == (2, [0, 1], [])
-            return told(conversation_of(chat))
+            return recorded_results(conversation_of(chat))
 
     assert asyncio.run(main()) == [("listen", "heard", False), ("call_out", "called", False)]
 
@@ -77,7 +77,7 @@ def test_what_ran_is_recorded_though_the_loop_is_cancelled(url: str) -> None:
     async def main() -> None:
         async with onrecord.connect_async(url) as store:
             chat = store.conversation(KEY)
-            asked(conversation_of(chat), ("forever", {}), ("quick", {}))
+            call_tools(conversation_of(chat), ("forever", {}), ("quick", {}))
             is_quick_over = asyncio.Event()
 
             async def forever() -> None:
@@ -95,7 +95,7 @@ def test_what_ran_is_recorded_though_the_loop_is_cancelled(url: str) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert told(conversation_of(chat)) == [("call_2", "done", False)]
+            assert recorded_results(conversation_of(chat)) == [("call_2", "done", False)]
             assert [call.id for call in await chat.open_calls()] == ["call_1"]
             assert times == []
 
@@ -109,7 +109,7 @@ def test_what_ran_is_recorded_though_it_is_cancelled_while_that_waits_for_a_thre
     async def main() -> None:
         async with onrecord.connect_async(url) as store:
             chat = store.conversation(KEY)
-            asked(conversation_of(chat), ("pay", {}))
+            call_tools(conversation_of(chat), ("pay", {}))
             is_free, is_paid = threading.Event(), asyncio.Event()
             loop = asyncio.get_running_loop()
             loop.set_default_executor(ThreadPoolExecutor(1))
@@ -128,7 +128,7 @@ def test_what_ran_is_recorded_though_it_is_cancelled_while_that_waits_for_a_thre
             is_free.set()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert told(conversation_of(chat)) == [("call_1", "paid", False)]
+            assert recorded_results(conversation_of(chat)) == [("call_1", "paid", False)]
 
     asyncio.run(main())
 
@@ -137,7 +137,7 @@ def test_it_asks_no_model_while_a_person_is_asked(url: str) -> None:
     async def main() -> None:
         async with onrecord.connect_async(url, actor="ana") as store:
             chat = store.conversation(KEY)
-            asked(conversation_of(chat), ("pay", {}))
+            call_tools(conversation_of(chat), ("pay", {}))
             tool = onrecord.tool(lambda: "paid", name="pay", needs_approval=True)
             runner = onrecord.ToolRunner(chat, [tool])
             ask, times = model(chat)

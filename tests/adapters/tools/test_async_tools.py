@@ -8,7 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.errors import InvalidInput
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 pytestmark = pytest.mark.anyio
 
@@ -66,15 +66,15 @@ CONTEXT = {"tenant_id": "acme"}
 async def test_both_kinds_are_run_in_a_loop(
     chat: onrecord.Conversation, way: dict[str, Any]
 ) -> None:
-    asked(chat, *CALLS)
+    call_tools(chat, *CALLS)
     await onrecord.ToolRunner(chat, [track, look, fail], context=CONTEXT, **way).run_async()
-    assert told(chat) == EXPECTED
+    assert recorded_results(chat) == EXPECTED
 
 
 def test_both_kinds_are_run_without_one(chat: onrecord.Conversation, way: dict[str, Any]) -> None:
-    asked(chat, *CALLS)
+    call_tools(chat, *CALLS)
     onrecord.ToolRunner(chat, [track, look, fail], context=CONTEXT, **way).run()
-    assert told(chat) == EXPECTED
+    assert recorded_results(chat) == EXPECTED
 
 
 async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(
@@ -86,12 +86,12 @@ async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(
         assert goes_on.wait(30)
         return "waited"
 
-    asked(chat, ("wait", {}))
+    call_tools(chat, ("wait", {}))
     running = asyncio.ensure_future(onrecord.ToolRunner(chat, [wait]).run_async())
     await asyncio.sleep(0)
     goes_on.set()
     await running
-    assert told(chat) == [("call_1", "waited", False)]
+    assert recorded_results(chat) == [("call_1", "waited", False)]
 
 
 async def test_in_parallel_all_are_begun_before_any_is_awaited(chat: onrecord.Conversation) -> None:
@@ -101,9 +101,9 @@ async def test_in_parallel_all_are_begun_before_any_is_awaited(chat: onrecord.Co
         await met.wait()
         return number
 
-    asked(chat, *(("meet", {"number": number}) for number in (1, 2, 3)))
+    call_tools(chat, *(("meet", {"number": number}) for number in (1, 2, 3)))
     await onrecord.ToolRunner(chat, [meet], parallel=True).run_async()
-    assert [text for _, text, _ in told(chat)] == ["1", "2", "3"]
+    assert [text for _, text, _ in recorded_results(chat)] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -118,9 +118,9 @@ async def test_a_call_that_takes_too_long_has_failed(
         finally:
             ended.append("cancelled")
 
-    asked(chat, ("hang", {}), ("look", {"parcel": "NW-2"}))
+    call_tools(chat, ("hang", {}), ("look", {"parcel": "NW-2"}))
     await onrecord.ToolRunner(chat, [hang, look], timeout=3, parallel=parallel).run_async()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "Error: Tool execution timed out", True),
         ("call_2", "NW-2 looked up", False),
     ]
@@ -133,19 +133,19 @@ async def test_a_thread_that_takes_too_long_has_failed_too(chat: onrecord.Conver
     def hang() -> None:
         end.wait(60)
 
-    asked(chat, ("hang", {}))
+    call_tools(chat, ("hang", {}))
     await onrecord.ToolRunner(chat, [hang], timeout=0.2).run_async()
     end.set()
-    assert told(chat) == [("call_1", "Error: Tool execution timed out", True)]
+    assert recorded_results(chat) == [("call_1", "Error: Tool execution timed out", True)]
 
 
 async def test_a_tool_s_own_time_out_is_its_own_error(chat: onrecord.Conversation) -> None:
     async def ask() -> None:
         raise TimeoutError("the depot does not answer")
 
-    asked(chat, ("ask", {}))
+    call_tools(chat, ("ask", {}))
     await onrecord.ToolRunner(chat, [ask], timeout=60).run_async()
-    assert told(chat) == [("call_1", "Error: the depot does not answer", True)]
+    assert recorded_results(chat) == [("call_1", "Error: the depot does not answer", True)]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -157,9 +157,9 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_result(
     async def gone() -> None:
         raise asyncio.CancelledError
 
-    asked(chat, ("gone", {}), ("look", {"parcel": "NW-2"}))
+    call_tools(chat, ("gone", {}), ("look", {"parcel": "NW-2"}))
     await onrecord.ToolRunner(chat, [gone, look], parallel=parallel).run_async()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "Error: CancelledError", True),
         ("call_2", "NW-2 looked up", False),
     ]
@@ -179,17 +179,17 @@ async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
         finally:
             ended.append("cancelled")
 
-    asked(chat, ("look", {"parcel": "NW-1"}), ("hang", {}))
+    call_tools(chat, ("look", {"parcel": "NW-1"}), ("hang", {}))
     running = asyncio.ensure_future(
         onrecord.ToolRunner(chat, [look, hang], parallel=parallel).run_async()
     )
     await begun.wait()
-    while not told(chat):
+    while not recorded_results(chat):
         await asyncio.sleep(0.001)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert told(chat) == [("call_1", "NW-1 looked up", False)]
+    assert recorded_results(chat) == [("call_1", "NW-1 looked up", False)]
     assert [call.id for call in chat.open_calls()] == ["call_2"]
     assert ended == ["cancelled"]
 
@@ -204,7 +204,7 @@ async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
         await asyncio.to_thread(chat.signal, "The parcel is here.", interrupts=True)
         return f"rang {number}"
 
-    asked(chat, ("ring", {"number": 1}), ("ring", {"number": 2}))
+    call_tools(chat, ("ring", {"number": 1}), ("ring", {"number": 2}))
     (run,) = await onrecord.ToolRunner(chat, [ring]).run_async()
     assert made == [1]
     assert isinstance(run.done, onrecord.Rejected)
@@ -213,7 +213,7 @@ async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
 async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("look", {"parcel": "NW-1"}), ("fail", {}))
+    call_tools(chat, ("look", {"parcel": "NW-1"}), ("fail", {}))
     runner = onrecord.ToolRunner(chat, [look, fail])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
@@ -225,7 +225,7 @@ async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(
 async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("look", {"parcel": "NW-1"}), ("hidden", {}))
+    call_tools(chat, ("look", {"parcel": "NW-1"}), ("hidden", {}))
     hidden = onrecord.tool(lambda: fail(), name="hidden", repeatable=True)
     runner = onrecord.ToolRunner(chat, [look, hidden])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
@@ -244,6 +244,6 @@ async def test_a_thread_sees_the_caller_s_context_variables(chat: onrecord.Conve
     def see() -> str:
         return variable.get()
 
-    asked(chat, ("see", {}))
+    call_tools(chat, ("see", {}))
     await onrecord.ToolRunner(chat, [see]).run_async()
-    assert told(chat) == [("call_1", "seen", False)]
+    assert recorded_results(chat) == [("call_1", "seen", False)]

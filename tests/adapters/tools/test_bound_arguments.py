@@ -9,7 +9,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.tool_context import EMPTY
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 BOUND = "canary-bound"
 
@@ -58,11 +58,11 @@ def test_nothing_that_shows_the_tool_shows_it() -> None:
 
 def test_no_model_can_give_it_another_value() -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
-    asked(chat, ("look", {"parcel": "NW-1", "token": "another"}))
+    call_tools(chat, ("look", {"parcel": "NW-1", "token": "another"}))
     tool = onrecord.tool(functools.partial(look, token=BOUND), name="look")
     onrecord.ToolRunner(chat, [tool]).run()
     why = "Error: the arguments of 'look' are not valid: token: there is no such argument"
-    assert told(chat) == [("call_1", why, True)]
+    assert recorded_results(chat) == [("call_1", why, True)]
 
 
 def test_a_method_that_is_bound_to_no_object_is_refused() -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, SecretStr
 
 import onrecord
 from onrecord.adapters.tools.runner.hidden_values import without_values
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.adapters.tools.mcp_server import Sent
 
 APIS = (
@@ -127,9 +127,9 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
                 chat, [*TOOLS, tools], context=CONTEXT, persist=KEPT, **way
             )
             runner.declare()
-            asked(chat, *CALLS)
+            call_tools(chat, *CALLS)
             runs = await runner.run_async({"trace": canary("trace")})
-        assert len(runs) == len(told(chat)) == len(CALLS)
+        assert len(runs) == len(recorded_results(chat)) == len(CALLS)
         assert "canary-" not in repr(runs)
         for recorded in chat.log.read():
             assert b"canary-" not in recorded.header + (recorded.body or b"")
@@ -145,7 +145,7 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
 
 def test_errors_of_the_caller_show_none() -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
-    asked(chat, ("answer", {}))
+    call_tools(chat, ("answer", {}))
     for persist in (["token"], ["account"], ["raw"], ["client"]):
         with pytest.raises(onrecord.InvalidContent) as refused:
             onrecord.ToolRunner(chat, TOOLS, context=CONTEXT, persist=persist).run()
@@ -187,7 +187,7 @@ def test_a_context_that_holds_itself_or_cannot_be_told_hides_no_failure() -> Non
         raise LookupError(f"refused {context['circle']['password']} {canary('deep')}")
 
     chat = onrecord.connect("memory://").conversation("support/4711")
-    asked(chat, ("fail", {}))
+    call_tools(chat, ("fail", {}))
     context = {"mute": Mute(), "circle": circle, "deep": deep}
     onrecord.ToolRunner(chat, [fail], context=context).run()
-    assert told(chat) == [("call_1", "Error: refused \u2026 \u2026", True)]
+    assert recorded_results(chat) == [("call_1", "Error: refused \u2026 \u2026", True)]

@@ -16,7 +16,7 @@ import pytest
 import onrecord
 from onrecord.domain.events import ToolResultRejected
 from tests.adapters.tools import killed_runner
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.patience import PATIENCE
 
 CALLS = 4
@@ -29,7 +29,7 @@ def url(tmp_path: Path) -> str:
     place = f"sqlite:///{tmp_path / 'talks.db'}"
     with onrecord.connect(place) as store:
         calls = (("leave", {"number": number}) for number in range(1, CALLS + 1))
-        asked(store.conversation(KEY), *calls)
+        call_tools(store.conversation(KEY), *calls)
     return place
 
 
@@ -41,7 +41,7 @@ def rejected(chat: onrecord.Conversation) -> list[str]:
 def must_be_answered_once(url: str) -> None:
     with onrecord.connect(url) as store:
         chat = store.conversation(KEY)
-        assert [(call, text) for call, text, _ in told(chat)] == [
+        assert [(call, text) for call, text, _ in recorded_results(chat)] == [
             (f"call_{number}", f"result {number}") for number in range(1, CALLS + 1)
         ]
         assert chat.open_calls() == []
@@ -95,7 +95,9 @@ def test_another_result_of_a_call_is_kept_beside_the_history(url: str) -> None:
             each.result(PATIENCE)
     with onrecord.connect(url) as store:
         chat = store.conversation(KEY)
-        assert [call for call, _, _ in told(chat)] == [f"call_{n}" for n in range(1, CALLS + 1)]
+        assert [call for call, _, _ in recorded_results(chat)] == [
+            f"call_{n}" for n in range(1, CALLS + 1)
+        ]
         assert rejected(chat).count("call_1") == 1
         assert max(Counter(rejected(chat)).values()) == 1
 
@@ -133,7 +135,7 @@ def test_a_result_that_comes_after_its_call_was_given_up_is_kept_beside_the_hist
 
         onrecord.ToolRunner(chat, [leave]).run()
         assert chat.open_calls() == []
-        texts = [text for _, text, _ in told(chat)]
+        texts = [text for _, text, _ in recorded_results(chat)]
         assert len(texts) == CALLS
         assert not any("late" in text for text in texts)
         assert rejected(chat)[:1] == ["call_1"]

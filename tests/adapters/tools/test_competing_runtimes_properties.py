@@ -25,7 +25,7 @@ from onrecord.adapters.tools.runner.decisions import lease_of, tool_to_call
 from onrecord.adapters.tools.runner.leases import LEASE, CallLease, LeaseRenewals
 from onrecord.domain.errors import AlreadyDecided, ApprovalNotAsked
 from onrecord.domain.tools import ApprovalDecided, ToolCallBegun
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 RUNTIMES = st.integers(0, 2)
 CALL = "call_1"
@@ -48,7 +48,7 @@ class Runtimes(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.store = onrecord.connect(self.url.format(folder=Path(self.folder.name)))
-        self.chat = asked(self.store.conversation("support/4711"), ("pay", {}))
+        self.chat = call_tools(self.store.conversation("support/4711"), ("pay", {}))
         self.stream = stream_of(self.chat)
         self.late = 0
         clock = self.stream.backend.clock
@@ -163,7 +163,7 @@ class Runtimes(RuleBasedStateMachine):
 
     @invariant()
     def a_call_has_one_result(self) -> None:
-        assert len(told(self.chat)) + len(self.chat.open_calls()) == 1
+        assert len(recorded_results(self.chat)) + len(self.chat.open_calls()) == 1
 
     def teardown(self) -> None:
         assert self.store.verify().is_whole

@@ -11,7 +11,7 @@ import pytest
 
 import onrecord
 from tests.adapters.tools import killed_runner
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.patience import PATIENCE
 
 CALLS = 4
@@ -36,20 +36,20 @@ def test_a_kill_between_calls_repeats_no_finished_one_and_loses_none(
 ) -> None:
     url, file = f"sqlite:///{tmp_path / 'talks.db'}", tmp_path / "lines"
     with onrecord.connect(url) as store:
-        asked(
+        call_tools(
             store.conversation("support/4711"),
             *(("leave", {"number": number}) for number in range(1, CALLS + 1)),
         )
     assert run(url, file, fatal=fatal, way=way) == -signal.SIGKILL
     with onrecord.connect(url) as store:
-        finished = {call for call, _, _ in told(store.conversation("support/4711"))}
+        finished = {call for call, _, _ in recorded_results(store.conversation("support/4711"))}
     assert {f"call_{number}" for number in range(1, fatal)} <= finished
     assert f"call_{fatal}" not in finished
     assert run(url, file, fatal=0, way=way) == 0
     with onrecord.connect(url) as store:
         chat = store.conversation("support/4711")
         expected = [(f"call_{n}", f"result {n}", False) for n in range(1, CALLS + 1)]
-        assert told(chat) == expected
+        assert recorded_results(chat) == expected
         assert chat.open_calls() == []
     begun = Counter(file.read_text("utf-8").splitlines())
     for number in range(1, CALLS + 1):

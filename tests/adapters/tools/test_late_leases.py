@@ -9,7 +9,7 @@ import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.log import Append, Verdict
 from onrecord.domain.tools import ToolCallBegun
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 SHORT = 1.0
 
@@ -30,7 +30,7 @@ def test_who_began_too_late_makes_no_call_that_another_has_begun_since(
     chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The append waited for its turn to write until the time of the call was over."""
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     backend = stream_of(chat).backend
     by_clock, append, late = backend.clock, backend.append, [0]
     made: list[str] = []
@@ -53,13 +53,13 @@ def test_who_began_too_late_makes_no_call_that_another_has_begun_since(
     monkeypatch.setattr(backend, "append", append_late)
     onrecord.ToolRunner(chat, [tool], lease=SHORT).run()
     assert made == ["paid"]
-    assert told(chat) == [("call_1", "paid", False)]
+    assert recorded_results(chat) == [("call_1", "paid", False)]
 
 
 def test_who_began_too_late_begins_again_where_nobody_else_has(
     chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     backend = stream_of(chat).backend
     now = backend.clock()
     # What is over once it is recorded: the clock is asked before and after.
@@ -67,4 +67,4 @@ def test_who_began_too_late_begins_again_where_nobody_else_has(
     monkeypatch.setattr(backend, "clock", lambda: next(times, now + 2_000_001))
     onrecord.ToolRunner(chat, [onrecord.tool(lambda: "paid", name="pay")], lease=SHORT).run()
     assert [step.renews for step in begun(chat)] == [False, True]
-    assert told(chat) == [("call_1", "paid", False)]
+    assert recorded_results(chat) == [("call_1", "paid", False)]

@@ -4,7 +4,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.errors import InvalidContent
-from tests.adapters.tools.conversations import asked, kept
+from tests.adapters.tools.conversations import call_tools, kept
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ def test_a_call_is_told_of_the_conversation_s_context_and_its_own_wins(
     runner = onrecord.ToolRunner(
         chat, [look], context={"locale": "fr", "token": "t"}, parallel=parallel
     )
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     runner.run()
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     runner.run({"token": "u", "trace": "x"})
     base = {"tenant_id": "acme", "locale": "fr", "token": "t"}
     assert [dict(context) for context in seen] == [base, {**base, "token": "u", "trace": "x"}]
@@ -46,7 +46,7 @@ def test_without_any_context_it_is_the_empty_one(chat: onrecord.Conversation) ->
     def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
-    asked(chat, ("look", {}), ("look", {}))
+    call_tools(chat, ("look", {}), ("look", {}))
     onrecord.ToolRunner(chat, [look]).run()
     assert [dict(context) for context in seen] == [{}, {}]
 
@@ -60,22 +60,22 @@ def test_what_is_carried_meanwhile_is_told_of(chat: onrecord.Conversation) -> No
     runner = onrecord.ToolRunner(chat, [look])
     for locale in ("de", "fr"):
         chat.set_tool_context({"locale": locale}, persist=["locale"])
-        asked(chat, ("look", {}))
+        call_tools(chat, ("look", {}))
         runner.run()
     chat.set_tool_context({}, persist=["locale"])
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     runner.run()
     assert seen == ["de", "fr", None]
 
 
 def test_only_what_is_allowed_stands_in_the_headers_of_results(chat: onrecord.Conversation) -> None:
     chat.set_tool_context({"tenant_id": "acme"}, persist=["tenant_id"])
-    asked(chat, ("track", {"parcel": "NW-1"}), ("weather", {}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}), ("weather", {}))
     runner = onrecord.ToolRunner(
         chat, [track], context={"token": "secret", "run": "7"}, persist=["run", "absent"]
     )
     runner.run()
-    asked(chat, ("track", {"parcel": "NW-2"}))
+    call_tools(chat, ("track", {"parcel": "NW-2"}))
     onrecord.ToolRunner(chat, [track], context={"token": "secret"}).run({"tenant_id": "other"})
     assert kept(chat) == [
         {"tenant_id": "acme", "run": "7"},
@@ -90,7 +90,7 @@ def test_what_cannot_be_kept_is_refused_before_anything_runs(chat: onrecord.Conv
     def note() -> None:
         called.append(1)
 
-    asked(chat, ("note", {}))
+    call_tools(chat, ("note", {}))
     with pytest.raises(InvalidContent, match="'run'") as refused:
         onrecord.ToolRunner(chat, [note], persist=["run"]).run({"run": ["canary-41"]})
     assert "canary" not in str(refused.value)

@@ -16,7 +16,7 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
 from onrecord.domain.tools import ToolCallBegun
 from tests.adapters.tools import leased_runner
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -33,7 +33,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     place = f"sqlite:///{tmp_path / 'talks.db'}" if kind == "sqlite" else fresh_log(kind)
     with onrecord.connect(place) as store:
         calls = (("leave", {"number": number}) for number in range(1, CALLS + 1))
-        asked(store.conversation(KEY), *calls)
+        call_tools(store.conversation(KEY), *calls)
     yield place
     if kind != "sqlite":
         server(kind).drop(place)
@@ -75,7 +75,7 @@ def test_of_processes_that_compete_one_makes_each_call(url: str, tmp_path: Path)
     with onrecord.connect(url) as store:
         chat = store.conversation(KEY)
         results = [(f"call_{n}", f"result {n}", False) for n in range(1, CALLS + 1)]
-        assert sorted(told(chat)) == results
+        assert sorted(recorded_results(chat)) == results
         assert "tool_result.rejected" not in {each.type for each in chat.events()}
         assert store.verify().faults == ()
 

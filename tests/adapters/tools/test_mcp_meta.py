@@ -15,7 +15,7 @@ import onrecord
 from onrecord.adapters.tools.mcp import MetaFilter, allow, deny, meta_of
 from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools import mcp_server
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.adapters.tools.mcp_server import Sent
 
 CONTEXT = {
@@ -59,20 +59,20 @@ def calls_on(wire: Path) -> list[dict[str, Any]]:
 async def test_a_server_receives_meta_with_exactly_the_allowed_keys(
     chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
-    asked(chat, ("echo", {"text": "NW-1"}))
+    call_tools(chat, ("echo", {"text": "NW-1"}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session, meta=onrecord.allow("tenantId", "correlationId"))
         await onrecord.ToolRunner(chat, tools, context=CONTEXT).run_async()
     assert calls_on(wire) == [{"name": "echo", "arguments": {"text": "NW-1"}, "_meta": ALLOWED}]
-    assert told(chat) == [("call_1", "{'text': 'NW-1'}", False)]
+    assert recorded_results(chat) == [("call_1", "{'text': 'NW-1'}", False)]
 
 
 async def test_a_value_of_null_does_not_reach_a_server(
     chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     """The SDK leaves it out of `_meta`, though not of the arguments that a model gave."""
-    asked(chat, ("echo", {"text": "NW-1", "more": None}))
+    call_tools(chat, ("echo", {"text": "NW-1", "more": None}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session, meta=onrecord.allow("tenantId", "correlationId"))
@@ -86,7 +86,7 @@ async def test_a_value_of_null_does_not_reach_a_server(
 async def test_a_server_is_told_nothing_by_default(
     chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session)
@@ -99,7 +99,7 @@ async def test_a_server_is_told_nothing_by_default(
 async def test_an_empty_context_has_no_meta_on_the_wire(
     chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session, meta=onrecord.deny())
@@ -122,7 +122,7 @@ async def test_allowing_some_is_denying_the_others(
 ) -> None:
     """Of 2026-07-28 (`auto`) the SDK itself adds names of the protocol's."""
     sent = Sent()
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     async with mcp.Client(sent.server(), mode=mode) as client:
         tools = await onrecord.mcp_tools(client, meta=FILTERS[filtering]())
         await onrecord.ToolRunner(chat, tools, context=CONTEXT).run_async()
@@ -138,7 +138,7 @@ async def test_a_call_s_own_context_wins_over_that_of_the_conversation(
 ) -> None:
     sent = Sent()
     chat.set_tool_context({"tenantId": "acme", "channel": "mail"}, persist=("tenantId", "channel"))
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     async with mcp.Client(sent.server(), mode="legacy") as client:
         tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenantId", "channel"))
         await onrecord.ToolRunner(chat, tools).run_async({"tenantId": "other"})

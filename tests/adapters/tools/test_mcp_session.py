@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 import onrecord
 from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools import mcp_server
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.adapters.tools.mcp_server import Sent
 from tests.patience import join
 
@@ -85,24 +85,24 @@ async def test_a_tool_is_called_by_the_name_that_its_server_has_for_it(
     chat: onrecord.Conversation,
 ) -> None:
     sent = Sent()
-    asked(chat, ("parcels_echo", {"text": "a"}))
+    call_tools(chat, ("parcels_echo", {"text": "a"}))
     async with mcp.Client(sent.server()) as client:
         tools = await onrecord.mcp_tools(client, prefix="parcels_")
         await onrecord.ToolRunner(chat, tools).run_async()
     assert [(name, arguments) for name, arguments, _ in sent.calls] == [("echo", {"text": "a"})]
-    assert told(chat) == [("call_1", "{'text': 'a'}", False)]
+    assert recorded_results(chat) == [("call_1", "{'text': 'a'}", False)]
 
 
 async def test_python_s_and_a_server_s_tools_are_run_together(chat: onrecord.Conversation) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
-    asked(chat, ("add", {"a": 1, "b": 2}), ("echo", {}), ("fail", {}))
+    call_tools(chat, ("add", {"a": 1, "b": 2}), ("echo", {}), ("fail", {}))
     async with over_stdio() as session:
         runner = onrecord.ToolRunner(chat, [add, await onrecord.mcp_tools(session)], parallel=True)
         done = runner.declare()
         await runner.run_async()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "3", False),
         ("call_2", "{}", False),
         ("call_3", "no such parcel", True),
@@ -118,10 +118,10 @@ async def test_python_s_and_a_server_s_tools_are_run_together(chat: onrecord.Con
 async def test_a_picture_of_a_server_s_is_a_document_of_the_result(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("picture", {}))
+    call_tools(chat, ("picture", {}))
     async with mcp.Client(Sent().server()) as client:
         await onrecord.ToolRunner(chat, await onrecord.mcp_tools(client)).run_async()
-    ((_, text, is_error),) = told(chat)
+    ((_, text, is_error),) = recorded_results(chat)
     assert text.endswith("<image/png>")
     assert not is_error
     (held,) = chat.documents()
@@ -132,7 +132,7 @@ async def test_over_http_a_server_receives_exactly_the_allowed_keys(
     chat: onrecord.Conversation,
 ) -> None:
     sent = Sent()
-    asked(chat, ("echo", {"text": "a"}))
+    call_tools(chat, ("echo", {"text": "a"}))
     context = {"tenantId": "acme", "token": "canary-41"}
     with over_http(sent) as url:
         async with mcp.Client(url, mode="legacy") as client:
@@ -142,29 +142,31 @@ async def test_over_http_a_server_receives_exactly_the_allowed_keys(
 
 
 async def test_a_server_that_is_gone_is_a_result(chat: onrecord.Conversation) -> None:
-    asked(chat, ("die", {}), ("echo", {}))
+    call_tools(chat, ("die", {}), ("echo", {}))
     async with over_stdio() as session:
         await onrecord.ToolRunner(chat, await onrecord.mcp_tools(session)).run_async()
-    assert [call for call, _, _ in told(chat)] == ["call_1", "call_2"]
-    assert all(text.startswith("Error: ") and is_error for _, text, is_error in told(chat))
+    assert [call for call, _, _ in recorded_results(chat)] == ["call_1", "call_2"]
+    assert all(
+        text.startswith("Error: ") and is_error for _, text, is_error in recorded_results(chat)
+    )
 
 
 async def test_a_session_that_was_closed_is_a_result(chat: onrecord.Conversation) -> None:
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     async with over_stdio() as session:
         tools = await onrecord.mcp_tools(session)
     await onrecord.ToolRunner(chat, tools).run_async()
-    ((_, text, is_error),) = told(chat)
+    ((_, text, is_error),) = recorded_results(chat)
     assert text.startswith("Error: ")
     assert is_error
 
 
 async def test_a_server_that_takes_too_long_is_a_result(chat: onrecord.Conversation) -> None:
-    asked(chat, ("sleep", {}), ("echo", {}))
+    call_tools(chat, ("sleep", {}), ("echo", {}))
     async with mcp.Client(Sent().server()) as client:
         runner = onrecord.ToolRunner(chat, await onrecord.mcp_tools(client), timeout=3)
         await runner.run_async()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "Error: Tool execution timed out", True),
         ("call_2", "{}", False),
     ]
@@ -173,11 +175,11 @@ async def test_a_server_that_takes_too_long_is_a_result(chat: onrecord.Conversat
 async def test_a_session_is_called_from_another_thread_in_its_own_loop(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("echo", {"text": "a"}))
+    call_tools(chat, ("echo", {"text": "a"}))
     async with over_stdio() as session:
         runner = onrecord.ToolRunner(chat, await onrecord.mcp_tools(session))
         await asyncio.to_thread(runner.run)
-    assert told(chat) == [("call_1", "{'text': 'a'}", False)]
+    assert recorded_results(chat) == [("call_1", "{'text': 'a'}", False)]
 
 
 def test_a_session_whose_loop_has_ended_is_a_result(chat: onrecord.Conversation) -> None:
@@ -185,9 +187,9 @@ def test_a_session_whose_loop_has_ended_is_a_result(chat: onrecord.Conversation)
         async with mcp.Client(Sent().server()) as client:
             return await onrecord.mcp_tools(client)
 
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     onrecord.ToolRunner(chat, asyncio.run(listed())).run()
-    ((_, text, is_error),) = told(chat)
+    ((_, text, is_error),) = recorded_results(chat)
     assert text.startswith("Error: the loop of the MCP session has ended")
     assert is_error
 
@@ -196,11 +198,11 @@ async def test_a_reserved_name_is_a_result_and_the_server_is_not_called(
     chat: onrecord.Conversation,
 ) -> None:
     sent = Sent()
-    asked(chat, ("echo", {}))
+    call_tools(chat, ("echo", {}))
     async with mcp.Client(sent.server()) as client:
         tools = await onrecord.mcp_tools(client, meta=onrecord.deny())
         await onrecord.ToolRunner(chat, tools, context={"traceparent": "canary-41"}).run_async()
-    ((_, text, is_error),) = told(chat)
+    ((_, text, is_error),) = recorded_results(chat)
     assert "'traceparent' is reserved by MCP" in text
     assert "canary" not in text
     assert is_error

@@ -19,7 +19,7 @@ from onrecord.adapters.tools.runner import leases
 from onrecord.adapters.tools.runner.leases import CallLease, LeaseRenewals
 from onrecord.domain.errors import CallTakenOver, InvalidContent, StorageUnavailable
 from onrecord.domain.tools import ToolCallBegun
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.patience import PATIENCE
 
 KEY = "support/4711"
@@ -59,17 +59,17 @@ def is_left_alone(chat: onrecord.Conversation, call: str) -> bool:
 
 
 def test_a_runner_has_a_lease_unless_it_is_told_otherwise(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     onrecord.ToolRunner(chat, [onrecord.tool(lambda: "paid", name="pay")]).run()
     (event,) = begun(chat)
     assert event.until - event.at == leases.LEASE * 1_000_000
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     onrecord.ToolRunner(chat, [onrecord.tool(lambda: "paid", name="pay")], lease=None).run()
     assert len(begun(chat)) == 1
 
 
 def test_a_tool_that_there_is_not_is_not_begun(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     onrecord.ToolRunner(chat, []).run()
     assert begun(chat) == []
 
@@ -82,7 +82,7 @@ def test_what_is_no_lease_is_refused(chat: onrecord.Conversation, lease: float) 
 
 @pytest.mark.parametrize("way", ["here", "timeout", "parallel", "awaited", "awaited in a thread"])
 def test_a_lease_lasts_as_long_as_its_call(chat: onrecord.Conversation, way: str) -> None:
-    asked(chat, ("long", {}))
+    call_tools(chat, ("long", {}))
     left: list[bool] = []
 
     def long() -> str:
@@ -109,7 +109,7 @@ def test_no_lease_limits_how_long_a_call_takes_but_a_time_out_does(
     chat: onrecord.Conversation,
 ) -> None:
     """The thread goes on, but the call has its result: its lease is renewed no more."""
-    asked(chat, ("long", {}))
+    call_tools(chat, ("long", {}))
     ends = threading.Event()
     tool = onrecord.tool(lambda: ends.wait(PATIENCE), name="long", timeout=SHORT * 1.5)
     (run,) = onrecord.ToolRunner(chat, [tool], lease=SHORT).run()
@@ -124,7 +124,7 @@ def test_no_lease_limits_how_long_a_call_takes_but_a_time_out_does(
 def test_a_result_that_waits_for_those_before_it_keeps_its_lease(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("long", {}), ("quick", {}))
+    call_tools(chat, ("long", {}), ("quick", {}))
     left: list[bool] = []
 
     def long() -> None:
@@ -137,11 +137,11 @@ def test_a_result_that_waits_for_those_before_it_keeps_its_lease(
 
     onrecord.ToolRunner(chat, [long, quick], lease=SHORT, parallel=True).run()
     assert left == [True]
-    assert [call for call, _, _ in told(chat)] == ["call_1", "call_2"]
+    assert [call for call, _, _ in recorded_results(chat)] == ["call_1", "call_2"]
 
 
 def test_a_call_that_is_interrupted_is_given_up_at_once(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
 
     def interrupted() -> None:
         raise KeyboardInterrupt
@@ -158,7 +158,7 @@ def test_a_call_that_is_interrupted_is_given_up_at_once(chat: onrecord.Conversat
 
 
 def test_a_repeatable_one_is_made_again(chat: onrecord.Conversation) -> None:
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     times: list[int] = []
 
     def look() -> str:
@@ -176,7 +176,7 @@ def test_a_repeatable_one_is_made_again(chat: onrecord.Conversation) -> None:
 def test_a_thread_that_goes_on_after_its_task_was_cancelled_keeps_the_lease_until_it_ends(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("long", {}))
+    call_tools(chat, ("long", {}))
     is_running, ends = threading.Event(), threading.Event()
 
     def long() -> None:
@@ -196,11 +196,11 @@ def test_a_thread_that_goes_on_after_its_task_was_cancelled_keeps_the_lease_unti
     assert is_left_alone(chat, "long")
     ends.set()
     becomes(lambda: not is_left_alone(chat, "long"))
-    assert [text for _, text, _ in told(chat)] == ["again"]
+    assert [text for _, text, _ in recorded_results(chat)] == ["again"]
 
 
 def test_a_coroutine_that_is_cancelled_gives_the_call_up(chat: onrecord.Conversation) -> None:
-    asked(chat, ("long", {}))
+    call_tools(chat, ("long", {}))
 
     async def main() -> None:
         is_running = asyncio.Event()
@@ -222,7 +222,7 @@ def test_a_coroutine_that_is_cancelled_gives_the_call_up(chat: onrecord.Conversa
 def test_whoever_was_overtaken_is_told(
     chat: onrecord.Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
 
     def pay() -> str:
         (opened,) = open_calls(stream_of(chat))
@@ -236,12 +236,12 @@ def test_whoever_was_overtaken_is_told(
     ):
         onrecord.ToolRunner(chat, [pay], lease=SHORT).run()
     assert overtaken.value.call_ids == ("call_1",)
-    assert told(chat) == [("call_1", "paid", False)]
+    assert recorded_results(chat) == [("call_1", "paid", False)]
 
 
 def test_who_goes_on_late_takes_back_no_decision(chat: onrecord.Conversation) -> None:
     """A person was asked, for nobody renewed the lease in time, and said that it be made again."""
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     tool = onrecord.tool(lambda: "paid", name="pay")
     lease = lease_of_first(chat)
     assert lease.begin()
@@ -292,7 +292,7 @@ def failing(
 def test_a_renewal_that_failed_is_made_again_and_counts_once(
     chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     lease = lease_of_first(chat)
     assert lease.begin()
     with failing(chat, monkeypatch, after=after):
@@ -305,7 +305,7 @@ def test_a_renewal_that_failed_is_made_again_and_counts_once(
 def test_a_call_that_was_cancelled_meanwhile_is_renewed_no_more(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     lease = lease_of_first(chat)
     assert lease.begin()
     chat.cancel("call_1")
@@ -315,7 +315,7 @@ def test_a_call_that_was_cancelled_meanwhile_is_renewed_no_more(
 
 
 def test_nobody_begins_a_call_for_a_task_that_is_gone(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     lease = lease_of_first(chat)
     lease.drop()
     assert not lease.begin()
@@ -323,7 +323,7 @@ def test_nobody_begins_a_call_for_a_task_that_is_gone(chat: onrecord.Conversatio
 
 
 def test_a_lease_that_nobody_refers_to_is_renewed_no_more(chat: onrecord.Conversation) -> None:
-    asked(chat, ("pay", {}))
+    call_tools(chat, ("pay", {}))
     renewals = LeaseRenewals()
     assert lease_of_first(chat, renewals).begin()
     gc.collect()
@@ -338,7 +338,7 @@ def test_a_thread_renews_all_leases_of_a_store_and_goes_when_none_is_left(
     before = set(threading.enumerate())
     tools = [onrecord.tool(lambda: "paid", name="pay")]
     for lease in (leases.LEASE, leases.LEASE, SHORT * 2, SHORT):
-        asked(chat, ("pay", {}))
+        call_tools(chat, ("pay", {}))
         onrecord.ToolRunner(chat, tools, lease=lease).run()
         # One that was cancelled, for it would have rung too late, may just be about to end.
         becomes(lambda: len(set(threading.enumerate()) - before) == 1)
@@ -346,14 +346,14 @@ def test_a_thread_renews_all_leases_of_a_store_and_goes_when_none_is_left(
 
 
 def test_a_short_lease_does_not_wait_for_a_long_one(chat: onrecord.Conversation) -> None:
-    asked(chat, ("quick", {}), ("long", {}))
+    call_tools(chat, ("quick", {}), ("long", {}))
     onrecord.ToolRunner(chat, [onrecord.tool(lambda: "done", name="quick")]).run()
 
     def long() -> None:
         first = next(each for each in begun(chat) if each.call_id == "call_3")
         becomes(lambda: stream_of(chat).backend.clock() > first.until)
 
-    asked(chat, ("long", {}))
+    call_tools(chat, ("long", {}))
     onrecord.ToolRunner(chat, [long], lease=SHORT).run()
     assert len([each for each in begun(chat) if each.call_id == "call_3"]) > 1
 
@@ -364,7 +364,7 @@ def test_a_forked_child_neither_renews_the_lease_of_its_parent_nor_ends_it(
 ) -> None:
     with onrecord.connect(f"sqlite:///{tmp_path / 'o.db'}") as store:
         chat = store.conversation(KEY)
-        asked(chat, ("pay", {}))
+        call_tools(chat, ("pay", {}))
         lease = lease_of_first(chat, LeaseRenewals())
         assert lease.begin()
         if not (child := os.fork()):

@@ -11,7 +11,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.errors import InvalidInput
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.adapters.tools.mcp_server import Sent
 
 
@@ -42,14 +42,14 @@ async def test_nothing_is_called_that_would_wait_for_the_loop_which_it_blocks(
     chat: onrecord.Conversation, way: dict[str, Any]
 ) -> None:
     sent = Sent()
-    asked(chat, ("track", {"parcel": "NW-1"}), ("echo", {"text": "a"}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}), ("echo", {"text": "a"}))
     async with mcp.Client(sent.server()) as client:
         runner = onrecord.ToolRunner(chat, [track, await onrecord.mcp_tools(client)], **way)
         with pytest.raises(InvalidInput, match="write `await runner"):
             runner.run()
-        assert (told(chat), sent.calls) == ([], [])
+        assert (recorded_results(chat), sent.calls) == ([], [])
         await runner.run_async()
-    assert [text for _, text, _ in told(chat)] == ["NW-1 found", "{'text': 'a'}"]
+    assert [text for _, text, _ in recorded_results(chat)] == ["NW-1 found", "{'text': 'a'}"]
 
 
 def _few_threads() -> Iterator[bool]:
@@ -69,9 +69,9 @@ def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", few)
-    asked(chat, *CALLS)
+    call_tools(chat, *CALLS)
     onrecord.ToolRunner(chat, [track, look], parallel=True, lease=None).run()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: can't start new thread", True),
     ]
@@ -84,9 +84,9 @@ def test_a_lease_that_gets_no_thread_runs_out_and_the_call_is_made(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", none)
-    asked(chat, ("track", {"parcel": "NW-1"}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}))
     onrecord.ToolRunner(chat, [track]).run()
-    assert told(chat) == [("call_1", "NW-1 found", False)]
+    assert recorded_results(chat) == [("call_1", "NW-1 found", False)]
     assert "there is no thread to be had" in caplog.text
 
 
@@ -98,9 +98,9 @@ def test_a_call_that_gets_no_loop_has_failed_and_the_others_are_recorded(
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("asyncio.runners.events.new_event_loop", none)
-    asked(chat, *CALLS)
+    call_tools(chat, *CALLS)
     onrecord.ToolRunner(chat, [track, look], parallel=parallel).run()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: [Errno 24] Too many open files", True),
     ]
@@ -110,9 +110,9 @@ def test_a_call_that_gets_no_loop_has_failed_and_the_others_are_recorded(
 async def test_a_coroutine_that_there_is_no_time_to_begin_has_failed_without_a_warning(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("track", {"parcel": "NW-1"}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}))
     await onrecord.ToolRunner(chat, [track], timeout=1e-9).run_async()
-    assert told(chat) == [("call_1", "Error: Tool execution timed out", True)]
+    assert recorded_results(chat) == [("call_1", "Error: Tool execution timed out", True)]
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), 1e10, 10**400])
@@ -126,6 +126,6 @@ def test_any_time_above_zero_may_be_given(
         begun.wait(0.05)  # Long enough that the result is waited for.
         return "waited"
 
-    asked(chat, ("wait", {}))
+    call_tools(chat, ("wait", {}))
     onrecord.ToolRunner(chat, [wait], timeout=timeout, parallel=parallel).run()
-    assert told(chat) == [("call_1", "waited", False)]
+    assert recorded_results(chat) == [("call_1", "waited", False)]

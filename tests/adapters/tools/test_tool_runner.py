@@ -11,7 +11,7 @@ import onrecord
 from onrecord.domain.content import Native
 from onrecord.domain.errors import ConversationClosed
 from onrecord.domain.events import ServerToolCallRecorded, ToolCallRecorded
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 from tests.patience import PATIENCE
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
@@ -47,9 +47,9 @@ def refuse(parcel: str) -> str:
 
 
 def test_each_open_call_gets_its_result(chat: onrecord.Conversation, way: dict[str, Any]) -> None:
-    asked(chat, ("track", {"parcel": "NW-1"}), ("refuse", {"parcel": "NW-2"}), ("track", {}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}), ("refuse", {"parcel": "NW-2"}), ("track", {}))
     runs = onrecord.ToolRunner(chat, [track, refuse], **way).run()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", '{"parcel":"NW-1","depot":"North"}', False),
         ("call_2", "Error: NW-2 is not ours", True),
         (
@@ -68,7 +68,7 @@ def test_each_open_call_gets_its_result(chat: onrecord.Conversation, way: dict[s
 
 
 def test_running_again_changes_nothing(chat: onrecord.Conversation, way: dict[str, Any]) -> None:
-    asked(chat, ("track", {"parcel": "NW-1"}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}))
     runner = onrecord.ToolRunner(chat, [track], **way)
     runner.run()
     version = chat.head().version
@@ -87,10 +87,10 @@ def test_each_result_is_durable_before_the_next_call_is_made(chat: onrecord.Conv
     seen: list[int] = []
 
     def count() -> str:
-        seen.append(len(told(chat)))
+        seen.append(len(recorded_results(chat)))
         return "counted"
 
-    asked(chat, ("count", {}), ("count", {}), ("count", {}))
+    call_tools(chat, ("count", {}), ("count", {}), ("count", {}))
     onrecord.ToolRunner(chat, [count]).run()
     assert seen == [0, 1, 2]
 
@@ -102,9 +102,9 @@ def test_in_parallel_all_are_called_before_any_is_waited_for(chat: onrecord.Conv
         together.wait(30)
         return number
 
-    asked(chat, *(("meet", {"number": number}) for number in (1, 2, 3)))
+    call_tools(chat, *(("meet", {"number": number}) for number in (1, 2, 3)))
     onrecord.ToolRunner(chat, [meet], parallel=True).run()
-    assert [text for _, text, _ in told(chat)] == ["1", "2", "3"]
+    assert [text for _, text, _ in recorded_results(chat)] == ["1", "2", "3"]
 
 
 def test_in_parallel_results_are_recorded_in_call_order(chat: onrecord.Conversation) -> None:
@@ -118,9 +118,9 @@ def test_in_parallel_results_are_recorded_in_call_order(chat: onrecord.Conversat
         second_is_done.set()
         return "second"
 
-    asked(chat, ("first", {}), ("second", {}))
+    call_tools(chat, ("first", {}), ("second", {}))
     onrecord.ToolRunner(chat, [first, second], parallel=True).run()
-    assert told(chat) == [("call_1", "first", False), ("call_2", "second", False)]
+    assert recorded_results(chat) == [("call_1", "first", False), ("call_2", "second", False)]
 
 
 def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
@@ -134,10 +134,10 @@ def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
 
     def slow() -> str:
         while not recorded:
-            recorded.extend([len(told(chat))] if told(chat) else [])
+            recorded.extend([len(recorded_results(chat))] if recorded_results(chat) else [])
         return "slow"
 
-    asked(chat, ("quick", {}), ("slow", {}))
+    call_tools(chat, ("quick", {}), ("slow", {}))
     onrecord.ToolRunner(chat, [quick, slow], parallel=True).run()
     assert recorded == [1]
 
@@ -149,10 +149,10 @@ def test_a_call_that_takes_too_long_has_failed(chat: onrecord.Conversation, para
     def hang() -> None:
         end.wait(60)
 
-    asked(chat, ("hang", {}), ("track", {"parcel": "NW-1"}))
+    call_tools(chat, ("hang", {}), ("track", {"parcel": "NW-1"}))
     onrecord.ToolRunner(chat, [hang, track], timeout=3, parallel=parallel).run()
     end.set()
-    assert [(text, is_error) for _, text, is_error in told(chat)] == [
+    assert [(text, is_error) for _, text, is_error in recorded_results(chat)] == [
         ("Error: Tool execution timed out", True),
         ('{"parcel":"NW-1","depot":"North"}', False),
     ]
@@ -164,18 +164,18 @@ def test_a_tool_s_own_time_out_is_its_own_error(
     def ask() -> None:
         raise TimeoutError("the depot does not answer")
 
-    asked(chat, ("ask", {}))
+    call_tools(chat, ("ask", {}))
     onrecord.ToolRunner(chat, [ask], **way).run()
-    assert told(chat) == [("call_1", "Error: the depot does not answer", True)]
+    assert recorded_results(chat) == [("call_1", "Error: the depot does not answer", True)]
 
 
 def test_an_exception_without_words_is_told_by_its_name(chat: onrecord.Conversation) -> None:
     def stop() -> None:
         raise RuntimeError
 
-    asked(chat, ("stop", {}))
+    call_tools(chat, ("stop", {}))
     onrecord.ToolRunner(chat, [stop]).run()
-    assert told(chat) == [("call_1", "Error: RuntimeError", True)]
+    assert recorded_results(chat) == [("call_1", "Error: RuntimeError", True)]
 
 
 @pytest.mark.parametrize(
@@ -188,9 +188,9 @@ def test_a_key_that_is_missing_is_told_as_that(
     def stop() -> None:
         raise missing
 
-    asked(chat, ("stop", {}))
+    call_tools(chat, ("stop", {}))
     onrecord.ToolRunner(chat, [stop]).run()
-    assert told(chat) == [("call_1", f"Error: {said}", True)]
+    assert recorded_results(chat) == [("call_1", f"Error: {said}", True)]
 
 
 def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(
@@ -203,27 +203,27 @@ def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(
     def stop() -> None:
         raise Speechless
 
-    asked(chat, ("stop", {}))
+    call_tools(chat, ("stop", {}))
     onrecord.ToolRunner(chat, [stop]).run()
-    assert told(chat) == [("call_1", "Error: Speechless", True)]
+    assert recorded_results(chat) == [("call_1", "Error: Speechless", True)]
 
 
 def test_an_exception_that_names_a_file_in_no_utf8_is_told(chat: onrecord.Conversation) -> None:
     def read() -> str:
         raise FileNotFoundError("no file " + os.fsdecode(b"caf\xe9.txt"))
 
-    asked(chat, ("read", {}))
+    call_tools(chat, ("read", {}))
     onrecord.ToolRunner(chat, [read]).run()
-    assert told(chat) == [("call_1", "Error: no file caf\\udce9.txt", True)]
+    assert recorded_results(chat) == [("call_1", "Error: no file caf\\udce9.txt", True)]
 
 
 def test_a_group_of_one_exception_is_that_exception(chat: onrecord.Conversation) -> None:
     def group() -> None:
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [ValueError("no such depot")])])
 
-    asked(chat, ("group", {}))
+    call_tools(chat, ("group", {}))
     onrecord.ToolRunner(chat, [group]).run()
-    assert told(chat) == [("call_1", "Error: no such depot", True)]
+    assert recorded_results(chat) == [("call_1", "Error: no such depot", True)]
 
 
 @pytest.mark.parametrize("exception", [KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -237,15 +237,15 @@ def test_what_ends_a_program_passes_and_is_no_result(
             raise exception
         return "went on"
 
-    asked(chat, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
     runner = onrecord.ToolRunner(chat, [track, end], lease=None, **way)
     with pytest.raises(exception):
         runner.run()
-    assert [call for call, _, _ in told(chat)] == ["call_1"]
+    assert [call for call, _, _ in recorded_results(chat)] == ["call_1"]
     assert [call.id for call in chat.open_calls()] == ["call_2", "call_3"]
     ends.append(False)
     runner.run()
-    assert [call for call, _, _ in told(chat)] == ["call_1", "call_2", "call_3"]
+    assert [call for call, _, _ in recorded_results(chat)] == ["call_1", "call_2", "call_3"]
 
 
 @pytest.mark.parametrize("given", [object(), {1, 2}, lambda: 1, float("nan")])
@@ -255,10 +255,10 @@ def test_a_result_that_no_record_can_hold_is_an_error_of_the_tool(
     def odd() -> object:
         return given
 
-    asked(chat, ("odd", {}))
+    call_tools(chat, ("odd", {}))
     (run,) = onrecord.ToolRunner(chat, [odd]).run()
     assert run.is_error
-    ((_, text, is_error),) = told(chat)
+    ((_, text, is_error),) = recorded_results(chat)
     assert is_error
     assert text.startswith("Error: ")
 
@@ -266,18 +266,18 @@ def test_a_result_that_no_record_can_hold_is_an_error_of_the_tool(
 def test_nothing_is_a_result(chat: onrecord.Conversation) -> None:
     def nothing() -> None: ...
 
-    asked(chat, ("nothing", {}))
+    call_tools(chat, ("nothing", {}))
     onrecord.ToolRunner(chat, [nothing]).run()
-    assert told(chat) == [("call_1", "", False)]
+    assert recorded_results(chat) == [("call_1", "", False)]
 
 
 def test_a_document_is_a_result(chat: onrecord.Conversation) -> None:
     def report() -> dict[str, object]:
         return {"reports": [{"file": PDF}]}
 
-    asked(chat, ("report", {}))
+    call_tools(chat, ("report", {}))
     onrecord.ToolRunner(chat, [report]).run()
-    ((_, text, _),) = told(chat)
+    ((_, text, _),) = recorded_results(chat)
     assert "<application/pdf>" in text
 
 
@@ -285,9 +285,9 @@ def test_a_tool_may_say_itself_that_it_failed(chat: onrecord.Conversation) -> No
     def check(parcel: str) -> object:
         return onrecord.Failed({"parcel": parcel, "why": "lost"})
 
-    asked(chat, ("check", {"parcel": "NW-1"}))
+    call_tools(chat, ("check", {"parcel": "NW-1"}))
     onrecord.ToolRunner(chat, [check]).run()
-    assert told(chat) == [("call_1", '{"parcel":"NW-1","why":"lost"}', True)]
+    assert recorded_results(chat) == [("call_1", '{"parcel":"NW-1","why":"lost"}', True)]
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}])
@@ -297,18 +297,18 @@ def test_arguments_that_are_not_there_are_none(
     def ping() -> str:
         return "pong"
 
-    asked(chat, ("ping", nothing))
+    call_tools(chat, ("ping", nothing))
     onrecord.ToolRunner(chat, [ping]).run()
-    assert told(chat) == [("call_1", "pong", False)]
+    assert recorded_results(chat) == [("call_1", "pong", False)]
 
 
 @pytest.mark.parametrize("arguments", ['{"parcel": "NW', ["NW-1"], 7])
 def test_arguments_that_are_no_object_are_a_result_that_says_so(
     chat: onrecord.Conversation, arguments: object
 ) -> None:
-    asked(chat, ("track", arguments))
+    call_tools(chat, ("track", arguments))
     onrecord.ToolRunner(chat, [track]).run()
-    ((_, text, is_error),) = told(chat)
+    ((_, text, is_error),) = recorded_results(chat)
     assert is_error
     assert text.startswith("Error: the arguments are no JSON object")
 
@@ -341,7 +341,7 @@ def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(
 
 
 def test_a_closed_conversation_takes_no_result(chat: onrecord.Conversation) -> None:
-    asked(chat, ("track", {"parcel": "NW-1"}))
+    call_tools(chat, ("track", {"parcel": "NW-1"}))
     runner = onrecord.ToolRunner(chat, [track])
     chat.end()
     with pytest.raises(ConversationClosed):
@@ -360,16 +360,16 @@ def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
             chat.signal("The parcel is here.", interrupts=True)
         return f"rang {number}"
 
-    asked(chat, *(("ring", {"number": number}) for number in (1, 2, 3, 4)))
+    call_tools(chat, *(("ring", {"number": number}) for number in (1, 2, 3, 4)))
     runs = onrecord.ToolRunner(chat, [ring], timeout=timeout).run()
     assert made == [1, 2]
     assert isinstance(runs[1].done, onrecord.Rejected)
-    assert told(chat)[0] == ("call_1", "rang 1", False)
+    assert recorded_results(chat)[0] == ("call_1", "rang 1", False)
     assert chat.open_calls() == []
 
 
 def test_a_second_runner_s_result_is_kept_beside_the_first(chat: onrecord.Conversation) -> None:
-    asked(chat, ("race", {}))
+    call_tools(chat, ("race", {}))
 
     def race() -> str:
         onrecord.ToolRunner(
@@ -379,4 +379,4 @@ def test_a_second_runner_s_result_is_kept_beside_the_first(chat: onrecord.Conver
 
     (run,) = onrecord.ToolRunner(chat, [race], lease=None).run()
     assert isinstance(run.done, onrecord.Rejected)
-    assert told(chat) == [("call_1", "the other", False)]
+    assert recorded_results(chat) == [("call_1", "the other", False)]

@@ -6,7 +6,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.errors import InvalidContent, InvalidInput
-from tests.adapters.tools.conversations import again
+from tests.adapters.tools.conversations import call_again
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_what_is_declared_is_what_is_run(chat: onrecord.Conversation) -> None:
     request: Any = chat.request("openai-chat")
     spelled = request["tools"][0]["function"]["name"]
     assert spelled != named.name
-    again(chat, spelled)
+    call_again(chat, spelled)
     (run,) = runner.run()
     why = "the arguments of 'parcels/track it' are not valid: parcel: it is missing"
     assert run.output == f"Error: {why}"

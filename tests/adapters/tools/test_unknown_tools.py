@@ -7,7 +7,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.errors import UnknownTool
-from tests.adapters.tools.conversations import again, asked, told
+from tests.adapters.tools.conversations import call_again, call_tools, recorded_results
 
 
 @pytest.fixture
@@ -51,20 +51,20 @@ UNKNOWN: dict[str, tuple[list[Callable[..., Any]], str, str]] = {
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_name_that_is_not_there_is_told_what_is(chat: onrecord.Conversation, name: str) -> None:
     tools, hint, listed = UNKNOWN[name]
-    asked(chat, (name, {}))
+    call_tools(chat, (name, {}))
     onrecord.ToolRunner(chat, tools).run()
-    assert told(chat) == [("call_1", no_tool(name, hint, listed), True)]
+    assert recorded_results(chat) == [("call_1", no_tool(name, hint, listed), True)]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_three_unknown_names_in_a_row_are_an_error_once_all_have_results(
     chat: onrecord.Conversation, parallel: bool
 ) -> None:
-    asked(chat, ("a", {}), ("b", {}), ("c", {}), ("track", {"parcel": "NW-1"}))
+    call_tools(chat, ("a", {}), ("b", {}), ("c", {}), ("track", {"parcel": "NW-1"}))
     with pytest.raises(UnknownTool, match="'c'") as refused:
         onrecord.ToolRunner(chat, [track], parallel=parallel).run()
     assert refused.value.names == ("a", "b", "c")
-    assert len(told(chat)) == 4
+    assert len(recorded_results(chat)) == 4
     assert chat.open_calls() == []
 
 
@@ -72,22 +72,22 @@ def test_a_known_name_between_unknown_ones_begins_the_count_anew(
     chat: onrecord.Conversation,
 ) -> None:
     track_it = ("track", {"parcel": "NW-1"})
-    asked(chat, ("a", {}), ("b", {}), track_it, ("c", {}), ("d", {}))
+    call_tools(chat, ("a", {}), ("b", {}), track_it, ("c", {}), ("d", {}))
     assert len(onrecord.ToolRunner(chat, [track]).run()) == 5
 
 
 def test_unknown_names_are_counted_over_rounds_and_processes(chat: onrecord.Conversation) -> None:
     for name in ("a", "b"):
-        again(chat, name)
+        call_again(chat, name)
         onrecord.ToolRunner(chat, [track]).run()
-    again(chat, "c")
+    call_again(chat, "c")
     with pytest.raises(UnknownTool):
         onrecord.ToolRunner(chat, [track]).run()
 
 
 def test_a_new_prompt_begins_the_count_anew(chat: onrecord.Conversation) -> None:
     for name in ("a", "b"):
-        again(chat, name)
+        call_again(chat, name)
         onrecord.ToolRunner(chat, [track]).run()
-    asked(chat, ("c", {}))
+    call_tools(chat, ("c", {}))
     assert len(onrecord.ToolRunner(chat, [track]).run()) == 1

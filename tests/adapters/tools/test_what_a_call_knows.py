@@ -9,7 +9,7 @@ import pytest
 import onrecord
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tool_context import EMPTY
-from tests.adapters.tools.conversations import asked, kept, told
+from tests.adapters.tools.conversations import call_tools, kept, recorded_results
 from tests.patience import PATIENCE
 
 
@@ -23,18 +23,18 @@ def test_each_call_learns_its_own_id(chat: onrecord.Conversation, parallel: bool
     def track(context: onrecord.ToolCallContext) -> str:
         return f"{context.call_id} for {context['tenant_id']}"
 
-    asked(chat, ("track", {}), ("track", {}))
+    call_tools(chat, ("track", {}), ("track", {}))
     onrecord.ToolRunner(chat, [track], context={"tenant_id": "acme"}, parallel=parallel).run()
-    assert [text for _, text, _ in told(chat)] == ["call_1 for acme", "call_2 for acme"]
+    assert [text for _, text, _ in recorded_results(chat)] == ["call_1 for acme", "call_2 for acme"]
 
 
 def test_an_asynchronous_tool_learns_its_id_too(chat: onrecord.Conversation) -> None:
     async def track(context: onrecord.ToolCallContext) -> str | None:
         return context.call_id
 
-    asked(chat, ("track", {}))
+    call_tools(chat, ("track", {}))
     asyncio.run(onrecord.ToolRunner(chat, [track]).run_async())
-    assert told(chat) == [("call_1", "call_1", False)]
+    assert recorded_results(chat) == [("call_1", "call_1", False)]
 
 
 def test_the_id_of_a_call_is_no_entry_of_its_context(chat: onrecord.Conversation) -> None:
@@ -43,7 +43,7 @@ def test_the_id_of_a_call_is_no_entry_of_its_context(chat: onrecord.Conversation
     def track(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
-    asked(chat, ("track", {}))
+    call_tools(chat, ("track", {}))
     onrecord.ToolRunner(chat, [track], context={"run": "7"}, persist=["run"]).run()
     (context,) = seen
     assert (dict(context), repr(context)) == ({"run": "7"}, "ToolCallContext(run=…)")
@@ -69,10 +69,10 @@ def test_the_time_out_of_a_tool_wins_over_that_of_the_runner(chat: onrecord.Conv
         return "done"
 
     tools = [onrecord.tool(slow, timeout=0.01), onrecord.tool(patient).with_options(timeout=60)]
-    asked(chat, ("slow", {}), ("patient", {}))
+    call_tools(chat, ("slow", {}), ("patient", {}))
     onrecord.ToolRunner(chat, tools, timeout=0.001).run()
     never.set()
-    assert told(chat) == [
+    assert recorded_results(chat) == [
         ("call_1", "Error: Tool execution timed out", True),
         ("call_2", "done", False),
     ]
@@ -83,9 +83,9 @@ def test_an_asynchronous_tool_has_its_own_time_out(chat: onrecord.Conversation) 
     async def slow() -> None:
         await asyncio.Event().wait()
 
-    asked(chat, ("slow", {}))
+    call_tools(chat, ("slow", {}))
     asyncio.run(onrecord.ToolRunner(chat, [slow]).run_async())
-    assert told(chat) == [("call_1", "Error: Tool execution timed out", True)]
+    assert recorded_results(chat) == [("call_1", "Error: Tool execution timed out", True)]
 
 
 @pytest.mark.parametrize("seconds", [0, -1, True, "5"])
@@ -102,7 +102,7 @@ def test_progress_goes_to_the_runner_and_is_not_recorded(chat: onrecord.Conversa
             context.progress({"part": part})
         return "counted"
 
-    asked(chat, ("count", {}), ("count", {}))
+    call_tools(chat, ("count", {}), ("count", {}))
     runner = onrecord.ToolRunner(
         chat, [count], progress=lambda call, value: heard.append((call.id, value))
     )
@@ -123,9 +123,9 @@ def test_a_listener_that_fails_changes_nothing_for_the_tool(
     def listen(_call: object, _value: object) -> None:
         raise LookupError("a secret")
 
-    asked(chat, ("count", {}))
+    call_tools(chat, ("count", {}))
     onrecord.ToolRunner(chat, [count], progress=listen).run()
-    assert told(chat) == [("call_1", "counted", False)]
+    assert recorded_results(chat) == [("call_1", "counted", False)]
     assert "a listener to progress of 'count' failed: LookupError" in caplog.text
     assert "a secret" not in caplog.text
 
@@ -135,7 +135,7 @@ def test_progress_that_nobody_listens_to_goes_nowhere(chat: onrecord.Conversatio
         context.progress(object())
         return "counted"
 
-    asked(chat, ("count", {}))
+    call_tools(chat, ("count", {}))
     onrecord.ToolRunner(chat, [count]).run()
-    assert told(chat) == [("call_1", "counted", False)]
+    assert recorded_results(chat) == [("call_1", "counted", False)]
     EMPTY.progress("of no call")

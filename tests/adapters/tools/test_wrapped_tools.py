@@ -16,7 +16,7 @@ from onrecord.adapters import tools as package
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
-from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.conversations import call_tools, recorded_results
 
 CONTEXT = ToolCallContext(tenant_id="acme", token="canary-token-41")
 FOLDER = Path(next(iter(package.__path__)))
@@ -223,11 +223,14 @@ def test_what_an_observer_raises_changes_nothing(caplog: pytest.LogCaptureFixtur
 
 def test_a_wrapped_tool_is_run_as_any_other() -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
-    asked(chat, ("hail", {"greeting": "Moin"}), ("hail_later", {}))
+    call_tools(chat, ("hail", {"greeting": "Moin"}), ("hail_later", {}))
     wrapped = who.renamed("hail").transformed(loud)
     later = who_later.renamed("hail_later").transformed(loud)
     onrecord.ToolRunner(chat, [wrapped, later], context=CONTEXT).run()
-    assert told(chat) == [("call_1", "MOIN ACME", False), ("call_2", "HELLO ACME", False)]
+    assert recorded_results(chat) == [
+        ("call_1", "MOIN ACME", False),
+        ("call_2", "HELLO ACME", False),
+    ]
 
 
 def test_without_a_context_it_is_the_empty_one() -> None:

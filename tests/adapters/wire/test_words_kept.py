@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import onrecord
-from tests.adapters.tools.conversations import asked
+from tests.adapters.tools.conversations import call_tools
 
 PDF = b"%PDF-1.7"
 
@@ -27,13 +27,13 @@ def messages(chat: onrecord.Conversation, **options: Any) -> list[dict[str, Any]
 def test_a_result_of_nothing_says_that_the_tool_succeeded(
     chat: onrecord.Conversation, given: str | None
 ) -> None:
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     chat.tool_result("call_1", given)
     assert messages(chat)[-1]["content"] == "Tool execution succeeded, but returned no result."
 
 
 def test_a_call_that_was_given_up_says_that_it_was_canceled(chat: onrecord.Conversation) -> None:
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     chat.cancel("call_1")
     assert messages(chat)[-1]["content"] == "Tool execution was canceled."
 
@@ -51,7 +51,7 @@ def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(
 def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
     chat: onrecord.Conversation,
 ) -> None:
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     chat.signal(interrupts=True)
     assert messages(chat)[-1]["content"] == (
         "An event was triggered but no content was returned. All in-flight tool executions were "
@@ -77,7 +77,7 @@ def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
 def test_the_documents_of_results_have_their_preamble_and_tags(
     chat: onrecord.Conversation, tags: str, words: str, tag: str
 ) -> None:
-    asked(chat, ("look", {}))
+    call_tools(chat, ("look", {}))
     chat.tool_result("call_1", {"file": PDF})
     preamble, before, document = messages(chat, tags=tags)[-1]["content"]
     assert preamble["text"] == words
