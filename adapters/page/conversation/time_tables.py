@@ -95,7 +95,7 @@ def extremes_of(times: Times) -> Extremes:
 
 
 def _waited(call: CallTime) -> int:
-    return 0 if call.wait is None else call.wait.waited
+    return 0 if call.wait is None else call.wait.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class Totals:
     """What a conversation took and used in all, side branches and interrupted responses too.
 
     `elapsed` is the time from its first event to its last, `answering` what all responses took, `calling`
-    what all calls took and `waiting` how long they waited for a person, added up; times in microseconds. Providers told of the tokens of
-    `with_tokens` responses. `cost` is None where no response has a price; `unpriced` counts the responses
+    what all calls took and `waiting` how long they waited for a person, added up; times in microseconds. Providers
+    told of the tokens of `with_tokens` responses. `cost` is None where no response has a price; `unpriced` counts the responses
     with tokens that have none.
     """
 

@@ -66,8 +66,8 @@ class ResponseTime:
     cost: Decimal | None
 
     @property
-    def start(self) -> int:
-        """Return the version at which it begins."""
+    def first_version(self) -> int:
+        """Return the version of its first event."""
         return self.version if self.request is None else self.request
 
     @property
@@ -114,14 +114,14 @@ class CallTime:
     growth: Growth | None = None
 
     @property
-    def start(self) -> int:
-        """Return the version at which it begins."""
+    def first_version(self) -> int:
+        """Return the version of its first event."""
         return self.version
 
     @property
     def duration(self) -> int | None:
         """Return the time from the call, or the last decision about it, to its result, in microseconds."""
-        return duration_of(self.began if self.wait is None else self.wait.over, self.ended)
+        return duration_of(self.began if self.wait is None else self.wait.ended_at, self.ended)
 
     @property
     def tokens(self) -> int | None:
@@ -144,7 +144,7 @@ class Times:
 
 
 def duration_of(began: int | None, ended: int | None) -> int | None:
-    """Return the time between two moments; None where one is not known, or where both are the same.
+    """Return the time from one to the other; None where one is not known, or where both are the same.
 
     What was recorded at one go says nothing of how long it took, and clocks may be set back.
     """
@@ -169,16 +169,16 @@ def times_by_version(times: Times) -> Mapping[int, CallTime | ResponseTime]:
 
 
 class _CallEvent(NamedTuple):
-    """When an event was, in which exchange, and how many bytes it has."""
+    """When an event was, in microseconds, in which exchange, and how many bytes it has."""
 
-    moment: int
+    at: int
     exchange: int
     size: int
 
 
 class _Request(NamedTuple):
     version: int
-    moment: int
+    at: int
     model: str | None
 
 
@@ -205,13 +205,13 @@ class _Fold:
         members = self._ledger.take(event) if event.type in TOOL_LEDGER.types else None
         if event.type in _OF_CALLS:
             self._call_events[event.version] = _CallEvent(
-                self._moment(event), event.exchange, _size(event)
+                self._time_of(event), event.exchange, _size(event)
             )
         elif event.type in (ASKED, DECIDED):
-            self._waits.take(_members(event), self._moment(event))
+            self._waits.take(_members(event), self._time_of(event))
         elif event.type == _REQUEST:
             model = _members(event).get("model")
-            request = _Request(event.version, self._moment(event), model)
+            request = _Request(event.version, self._time_of(event), model)
             self._requests[str(event.event_id)] = request
         elif event.type in _ENDS and members is not None:
             self._end(event, members)
@@ -224,14 +224,14 @@ class _Fold:
         entries = [ledger_call_of(row) for row in rows if row["version"] != NAMES]
         calls = [self._call(entry) for entry in entries]
         return Times(
-            began=self._moment(self._first),
-            ended=self._moment(self._last),
+            began=self._time_of(self._first),
+            ended=self._time_of(self._last),
             responses=tuple(responses),
             calls=tuple(_with_growth(calls, self._responses)),
             is_later=self._is_later,
         )
 
-    def _moment(self, event: RecordedEvent) -> int:
+    def _time_of(self, event: RecordedEvent) -> int:
         """Return when an event was: by the log's clock, or by its writer's where an import brought it."""
         if not self._is_later:
             return event.recorded_at
@@ -240,8 +240,8 @@ class _Fold:
 
     def _end(self, event: RecordedEvent, members: JsonObject) -> None:
         request = self._requests.get(members.get("request"))
-        asked = request.model if request else None
-        model = members.get("model") or asked
+        requested_model = request.model if request else None
+        model = members.get("model") or requested_model
         usage = _usage(members, model)
         line = members.get("line")
         self._responses[members["response"]] = ResponseTime(
@@ -249,8 +249,8 @@ class _Fold:
             request=request.version if request else None,
             exchange=event.exchange,
             line=UUID(line) if line else None,
-            began=request.moment if request else None,
-            ended=self._moment(event),
+            began=request.at if request else None,
+            ended=self._time_of(event),
             model=model,
             ending=members.get("stop_reason") or members.get("reason"),
             is_whole=event.type == "response.completed",
@@ -260,22 +260,24 @@ class _Fold:
 
     def _call(self, entry: ToolCallEntry) -> CallTime:
         call = self._call_events[entry.version]
-        at = entry.result_version
-        result = self._call_events[at] if at is not None and at != entry.version else None
-        ended = result.moment if result else None
+        result_version = entry.result_version
+        result = None
+        if result_version is not None and result_version != entry.version:
+            result = self._call_events[result_version]
+        ended = result.at if result else None
         return CallTime(
             version=entry.version,
             exchange=call.exchange,
             line=entry.line,
-            began=call.moment,
+            began=call.at,
             ended=ended,
             name=entry.name,
             kind=entry.kind,
             status=entry.status,
             response=entry.response,
-            result_version=at,
+            result_version=result_version,
             size=result.size if result and result.size else None,
-            wait=self._waits.of(entry.version, ended),
+            wait=self._waits.wait_for(entry.version, ended),
         )
 
 
@@ -327,7 +329,7 @@ def _with_growth(
     for response in responses.values():
         by_line[response.line].append(response)
     for each in by_line.values():
-        each.sort(key=_start)
+        each.sort(key=_first_version)
     following = [_following(call, by_line[call.line]) for call in calls]
     rounds = Counter(
         (call.response, later.version)
@@ -348,7 +350,7 @@ def _following(call: CallTime, responses: Sequence[ResponseTime]) -> ResponseTim
     """Return the first response whose request was sent after a call's result."""
     if call.result_version is None:
         return None
-    index = bisect_right(responses, call.result_version, key=_start)
+    index = bisect_right(responses, call.result_version, key=_first_version)
     return responses[index] if index < len(responses) else None
 
 
@@ -360,5 +362,5 @@ def _more(before: ResponseTime, later: ResponseTime) -> int | None:
     return more if more > 0 and before.usage.input_tokens else None
 
 
-def _start(response: ResponseTime) -> int:
-    return response.start
+def _first_version(response: ResponseTime) -> int:
+    return response.first_version

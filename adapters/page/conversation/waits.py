@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from onrecord.domain.jsontext import JsonObject
 
@@ -12,41 +12,55 @@ ASKED: Final = "approval.requested"
 DECIDED: Final = "approval.decided"
 
 
+class Period(NamedTuple):
+    """When a person was asked, and when the wait was over, in microseconds; None where it is not over."""
+
+    asked_at: int
+    ended_at: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """When a person was asked about a call first, when the last wait was over, and how long all were.
+    """The periods in which a call waited for a person: one for each question, at least one.
 
-    Times are in microseconds. A wait is over by a decision, or by the result of a call that nobody decided about;
-    `over` is None where neither is there.
+    A period is over by a decision, or by the result of a call that nobody decided about.
     """
 
-    asked: int
-    over: int | None
-    waited: int
+    periods: tuple[Period, ...]
+
+    @property
+    def asked_at(self) -> int:
+        """Return when a person was asked first."""
+        return self.periods[0].asked_at
+
+    @property
+    def ended_at(self) -> int | None:
+        """Return when the last period was over; None where it is not."""
+        return self.periods[-1].ended_at
+
+    @property
+    def total(self) -> int:
+        """Return how long all periods were that are over, in microseconds."""
+        return sum(max(0, end - begin) for begin, end in self.periods if end is not None)
 
 
 @dataclass(slots=True)
 class Waits:
     """Takes in questions and decisions in order, and tells how long each call waited."""
 
-    _moments: defaultdict[tuple[int, int], list[int]] = field(
+    _times: defaultdict[tuple[int, int], list[int]] = field(
         default_factory=lambda: defaultdict(list)
     )
 
-    def take(self, members: JsonObject, moment: int) -> None:
-        """Take in the next question or decision; what was erased tells nothing."""
+    def take(self, members: JsonObject, at: int) -> None:
+        """Take in the next question or decision and its time; what was erased tells nothing."""
         if "call" in members and "line" not in members:
-            self._moments[members["call"], members["number"]].append(moment)
+            self._times[members["call"], members["number"]].append(at)
 
-    def of(self, version: int, ended: int | None) -> Wait | None:
-        """Return how long the call at a version waited, which `ended` with its result; None if it did not."""
-        asked: int | None = None
-        over: int | None = None
-        waited, number = 0, 0
-        while moments := self._moments.get((version, number)):
-            begun, *decided = moments
-            asked = begun if asked is None else asked
-            over = decided[0] if decided else ended
-            waited += max(0, over - begun) if over is not None else 0
-            number += 1
-        return None if asked is None else Wait(asked, over, waited)
+    def wait_for(self, call_version: int, result_at: int | None) -> Wait | None:
+        """Return the wait of a call that had its result at a time, None if nobody was asked about it."""
+        periods = list[Period]()
+        while times := self._times.get((call_version, len(periods))):
+            asked_at, *decided_at = times
+            periods.append(Period(asked_at, decided_at[0] if decided_at else result_at))
+        return Wait(tuple(periods)) if periods else None

@@ -1,7 +1,7 @@
 """A stretch of a conversation's responses and calls as bars over time, for an SVG; pure.
 
 Each exchange begins at the left, on the scale of all that are shown: the times between exchanges, in
-which nobody worked, are left out.
+which nobody worked, are left out. So are those within one in which nothing was done but wait for a person.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
+from onrecord.adapters.page.conversation.axis import Axis, Span, axis_of
 from onrecord.adapters.page.conversation.times import CallTime, ResponseTime, Times
 
 BARS: Final = 100
@@ -43,7 +44,7 @@ Kind: TypeAlias = Literal["response", "tool", "server tool"]
 class WaitBar:
     """For how long a call waited for a person, and from where to where that goes, in percent."""
 
-    waited: int
+    total: int
     x: str
     width: str
 
@@ -71,13 +72,27 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A time that is cut out of the axis, as all waited for a person: how long it is, and where, in percent."""
+
+    length: int
+    x: str
+
+
+@dataclass(frozen=True, slots=True)
 class BarGroup:
-    """The bars of an exchange; `took` is the time from the first one's begin to the last one's end."""
+    """The bars of an exchange, which end at `bottom`, and what is cut out between them.
+
+    `took` is the time from the first one's begin to the last one's end, `cut` how much of it is cut out.
+    """
 
     exchange: int
     began: int
     took: int
+    cut: int
     y: int
+    bottom: int
+    cuts: tuple[Cut, ...]
     bars: tuple[Bar, ...]
 
 
@@ -102,87 +117,120 @@ _Entry: TypeAlias = ResponseTime | CallTime
 def waterfall_of(times: Times, at: int = 1) -> Waterfall:
     """Return the stretch of bars that begins at the first one at a version or behind it, else the last."""
     entries: list[_Entry] = [*times.responses, *times.calls]
-    entries.sort(key=_start)
+    entries.sort(key=_first_version)
     if not entries:
         return Waterfall((), (), 0, None, None)
-    first = min(bisect_left(entries, at, key=_start), len(entries) - 1)
-    last = _end(entries, first)
-    before = _begin(entries, first)
-    shown = [list(each) for _, each in groupby(entries[first:last], key=_exchange)]
-    scale = max(max(map(_took, shown)), 1)
-    groups = tuple(_groups(shown, scale))
+    start = min(bisect_left(entries, at, key=_first_version), len(entries) - 1)
+    end = _page_end(entries, start)
+    exchanges = [list(each) for _, each in groupby(entries[start:end], key=_exchange)]
+    axes = [_axis(each) for each in exchanges]
+    scale = max(
+        1, *(axis.offset(_ended_at(each)) for axis, each in zip(axes, exchanges, strict=True))
+    )
+    groups = tuple(_groups(exchanges, axes, scale))
     return Waterfall(
         groups=groups,
         ticks=tuple(_ticks(scale)),
-        height=groups[-1].y + _HEADING + len(groups[-1].bars) * _ROW,
-        earlier=None if first == 0 else _start(entries[before]),
-        later=None if last == len(entries) else _start(entries[last]),
+        height=groups[-1].bottom,
+        earlier=None if start == 0 else _first_version(entries[_page_start(entries, start)]),
+        later=None if end == len(entries) else _first_version(entries[end]),
     )
 
 
-def _end(entries: Sequence[_Entry], first: int) -> int:
-    """Return where a stretch ends: before an exchange, if it begins with a whole one."""
-    last = min(first + BARS, len(entries))
-    whole = last
-    while whole > first and whole < len(entries) and not _opens(entries, whole):
-        whole -= 1
-    return whole if whole > first else last
+def _page_end(entries: Sequence[_Entry], start: int) -> int:
+    """Return the index before which a stretch ends: that of an exchange, if it begins with a whole one."""
+    full = min(start + BARS, len(entries))
+    end = full
+    while end > start and end < len(entries) and not _opens(entries, end):
+        end -= 1
+    return end if end > start else full
 
 
-def _begin(entries: Sequence[_Entry], last: int) -> int:
-    """Return where the stretch before another one begins: at an exchange, if one begins in it."""
-    first = max(0, last - BARS)
-    whole = first
-    while whole < last and not _opens(entries, whole):
-        whole += 1
-    return whole if whole < last else first
+def _page_start(entries: Sequence[_Entry], end: int) -> int:
+    """Return the index at which the stretch before another one begins: an exchange, if one begins in it."""
+    full = max(0, end - BARS)
+    start = full
+    while start < end and not _opens(entries, start):
+        start += 1
+    return start if start < end else full
 
 
 def _opens(entries: Sequence[_Entry], index: int) -> bool:
     return index == 0 or entries[index].exchange != entries[index - 1].exchange
 
 
-def _groups(shown: Sequence[Sequence[_Entry]], scale: int) -> Iterator[BarGroup]:
+def _groups(
+    exchanges: Sequence[Sequence[_Entry]], axes: Sequence[Axis], scale: int
+) -> Iterator[BarGroup]:
     y = _TOP
-    for entries in shown:
-        began = _began(entries)
+    for entries, axis in zip(exchanges, axes, strict=True):
         bars = tuple(
-            _bar(entry, began, scale, y + _HEADING + number * _ROW)
+            _bar(entry, axis, scale, y + _HEADING + number * _ROW)
             for number, entry in enumerate(entries)
         )
-        yield BarGroup(entries[0].exchange, began, _took(entries), y, bars)
-        y += _HEADING + len(bars) * _ROW
+        bottom = y + _HEADING + len(bars) * _ROW
+        yield BarGroup(
+            exchange=entries[0].exchange,
+            began=axis.origin,
+            took=_ended_at(entries) - axis.origin,
+            cut=sum(end - begin for begin, end in axis.cuts),
+            y=y,
+            bottom=bottom,
+            cuts=tuple(_cut(span, axis, scale) for span in axis.cuts),
+            bars=bars,
+        )
+        y = bottom
 
 
-def _bar(entry: _Entry, origin: int, scale: int, y: int) -> Bar:
-    duration = entry.duration
-    x, width = _stretch(_work(entry) - origin, duration or 0, scale)
+def _axis(entries: Sequence[_Entry]) -> Axis:
+    """Return the axis of an exchange: without the time in which nothing was done but wait for a person."""
+    waits = (span for entry in entries if isinstance(entry, CallTime) for span in _waits(entry))
+    work = (Span(_work_began_at(each), _work_ended_at(each)) for each in entries)
+    return axis_of(min(map(_began_at, entries)), waits, work)
+
+
+def _waits(call: CallTime) -> Iterator[Span]:
+    for asked_at, ended_at in call.wait.periods if call.wait else ():
+        if ended_at is not None:
+            yield Span(asked_at, ended_at)
+
+
+def _bar(entry: _Entry, axis: Axis, scale: int, y: int) -> Bar:
+    span = Span(_work_began_at(entry), _work_ended_at(entry))
+    x, width = _bar_extent(span, axis, scale)
     return Bar(
         version=entry.version,
         kind="response" if isinstance(entry, ResponseTime) else entry.kind,
         name=entry.model if isinstance(entry, ResponseTime) else entry.name,
         state=entry.ending if isinstance(entry, ResponseTime) else entry.status,
         has_failed=_has_failed(entry),
-        began=_first(entry),
-        duration=duration,
+        began=_began_at(entry),
+        duration=entry.duration,
         x=x,
         width=width,
         y=y,
-        wait=None if isinstance(entry, ResponseTime) else _wait(entry, origin, scale),
+        wait=None if isinstance(entry, ResponseTime) else _wait_bar(entry, axis, scale),
     )
 
 
-def _wait(call: CallTime, origin: int, scale: int) -> WaitBar | None:
+def _wait_bar(call: CallTime, axis: Axis, scale: int) -> WaitBar | None:
     wait = call.wait
-    if wait is None or wait.over is None:
+    if wait is None or wait.ended_at is None:
         return None
-    return WaitBar(wait.waited, *_stretch(wait.asked - origin, wait.over - wait.asked, scale))
+    span = Span(wait.asked_at, wait.ended_at)
+    return WaitBar(wait.total, *_bar_extent(span, axis, scale))
 
 
-def _stretch(begin: int, length: int, scale: int) -> tuple[str, str]:
+def _cut(span: Span, axis: Axis, scale: int) -> Cut:
+    x, _ = _bar_extent(span, axis, scale)
+    return Cut(span.end - span.begin, x)
+
+
+def _bar_extent(span: Span, axis: Axis, scale: int) -> tuple[str, str]:
     """Return where a bar begins and how wide it is, in percent: so that it is seen, and ends within."""
+    begin, end = axis.offset(span.begin), axis.offset(span.end)
     x = min(100 * max(0, begin) / scale, 100 - _SHORTEST)
-    width = max(100 * length / scale, _SHORTEST)
+    width = max(100 * (end - begin) / scale, _SHORTEST)
     return _percent(x), _percent(min(width, 100 - x))
 
 
@@ -198,30 +246,30 @@ def _ticks(scale: int) -> Iterator[tuple[int, str]]:
             yield time, _percent(100 * time / scale)
 
 
-def _took(entries: Sequence[_Entry]) -> int:
-    return max(_work(each) + (each.duration or 0) for each in entries) - _began(entries)
+def _ended_at(entries: Sequence[_Entry]) -> int:
+    return max(map(_work_ended_at, entries))
 
 
-def _began(entries: Sequence[_Entry]) -> int:
-    return min(map(_first, entries))
-
-
-def _first(entry: _Entry) -> int:
+def _began_at(entry: _Entry) -> int:
     """Return when an entry begins; a response whose request is not known, when it ended."""
     if isinstance(entry, ResponseTime):
         return entry.ended if entry.duration is None or entry.began is None else entry.began
     return entry.began
 
 
-def _work(entry: _Entry) -> int:
+def _work_began_at(entry: _Entry) -> int:
     """Return when an entry's own time begins: that of a call which waited for a person, after that."""
     if isinstance(entry, ResponseTime) or entry.wait is None:
-        return _first(entry)
-    return entry.wait.over or entry.began
+        return _began_at(entry)
+    return entry.wait.ended_at or entry.began
 
 
-def _start(entry: _Entry) -> int:
-    return entry.start
+def _work_ended_at(entry: _Entry) -> int:
+    return _work_began_at(entry) + (entry.duration or 0)
+
+
+def _first_version(entry: _Entry) -> int:
+    return entry.first_version
 
 
 def _exchange(entry: _Entry) -> int:
