@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import typer
 
 from onrecord.adapters.cli.program.extras import extra_needed
 from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, Key, Url, readable
 from onrecord.adapters.cli.program.stores import note_ciphertext, opened, write_pieces
+from onrecord.adapters.page.share.hidable import HIDABLE, Hidable
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.terminal import output
 from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
+    from onrecord.adapters.page.conversation.event_ranges import EventRange
+    from onrecord.adapters.page.conversation.events import ShownEvent
     from onrecord.adapters.page.share.copying import Excerpt
     from onrecord.adapters.page.share.hiding import Hiding, Shared
     from onrecord.adapters.store import Store
 
 FileFormat: TypeAlias = Literal["html", "markdown", "json"]
 
-
-class Hidden(StrEnum):
-    """What a file leaves out where somebody asks for it."""
-
-    REASONING = "reasoning"
-    RESULTS = "results"
-    DOCUMENTS = "documents"
-    PEOPLE = "people"
+_KINDS: Final = "; ".join(HIDABLE.values())
 
 
 def _readable(path: Path | None) -> Path | None:
@@ -67,10 +63,9 @@ def share(
         ),
     ] = None,
     hide: Annotated[
-        list[Hidden] | None,
+        list[Hidable] | None,
         typer.Option(
-            help="Hide all of this: results of tools, documents with their names, names of people "
-            "who act in it. May be given several times.",
+            help=f"Hide all of one kind: {_KINDS}. May be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -120,8 +115,7 @@ def share(
     from onrecord.adapters.page.share.hidden_words import words_in
     from onrecord.adapters.page.share.hiding import Hiding
 
-    chosen = {each.value: True for each in hide or ()}
-    hiding = Hiding(**chosen, words=words_in(lines))
+    hiding = Hiding(frozenset(hide or ()), words_in(lines))
     with opened(context, url) as store:
         conversation = require_conversation(store, key)
         excerpt = excerpt_between(store, conversation, first, last)
@@ -183,8 +177,21 @@ def _build_file(
     with extra_needed("onrecord share", "serve"):
         from onrecord.adapters.page.share.share import build_file, file_input
 
-    file = build_file(file_input(store, conversation, excerpt, hiding), hiding)
+    source = file_input(store, conversation, excerpt, hiding)
+    with output.progress_of("Hiding") as progress:
+        file = build_file(
+            replace(source, events=_counted(source.events, excerpt.events, progress)), hiding
+        )
     return file.data, file.content
+
+
+def _counted(
+    events: Iterable[ShownEvent], event_range: EventRange, progress: Callable[[int, int], None]
+) -> Iterator[ShownEvent]:
+    """Yield the events of a range, and tell how far they are."""
+    for event in events:
+        progress(event.version - event_range.first, event_range.count)
+        yield event
 
 
 class _Done(NamedTuple):

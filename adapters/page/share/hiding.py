@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from onrecord.adapters.page.conversation.events import Look, ShownDocument, ShownEvent, ShownRow
+from onrecord.adapters.page.share.hidable import Hidable
 from onrecord.adapters.page.share.hidden_words import HiddenWords, marked, without
 from onrecord.adapters.page.share.spelling import readings_of
 from onrecord.adapters.presentation.control_characters import visible
@@ -78,21 +79,18 @@ _THOUGHTS: Final = ("thinking", "reasoning", "thought")
 class Hiding:
     """What whoever makes a file hides in it."""
 
-    reasoning: bool = False
-    results: bool = False
-    documents: bool = False
-    people: bool = False
+    kinds: frozenset[Hidable] = frozenset()
     words: tuple[str, ...] = ()
 
     @property
     def is_asked(self) -> bool:
         """Return whether anything is hidden."""
-        return any((self.reasoning, self.results, self.documents, self.people, self.words))
+        return bool(self.kinds or self.words)
 
     @property
     def hides_words(self) -> bool:
         """Return whether words are looked for, which nobody finds in a picture."""
-        return self.people or bool(self.words)
+        return Hidable.PEOPLE in self.kinds or bool(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +237,7 @@ class _Fold:
     def __post_init__(self) -> None:
         self._words = HiddenWords(self.hiding.words)
         self.word_counts = [0] * len(self.hiding.words)
-        self._names = HiddenWords(self.names if self.hiding.people else ())
+        self._names = HiddenWords(self.names if Hidable.PEOPLE in self.hiding.kinds else ())
 
     def event(self, event: ShownEvent) -> SharedEvent:
         nature = self.natures.get(event.version, Nature())
@@ -290,7 +288,7 @@ class _Fold:
         row = shown.row
         if row.actor is None or row.speaker in ("record", "assistant"):
             return None
-        if self.hiding.people:
+        if Hidable.PEOPLE in self.hiding.kinds:
             self.hidden["people"] += 1
             return None
         return self.text(row.actor)
@@ -301,14 +299,14 @@ class _Fold:
         )
 
     def _of_hiding(self, shown: ShownRow, nature: Nature) -> Reason | None:
-        row, hiding = shown.row, self.hiding
-        if hiding.reasoning and _is_thought(row.kind):
+        row, kinds = shown.row, self.hiding.kinds
+        if Hidable.REASONING in kinds and _is_thought(row.kind):
             return "reasoning"
-        if hiding.results and _is_result(row):
+        if Hidable.RESULTS in kinds and _is_result(row):
             return "results"
-        if hiding.documents and _may_name_document(shown, nature):
+        if Hidable.DOCUMENTS in kinds and _may_name_document(shown, nature):
             return "documents"
-        return "unclear" if hiding.is_asked and _is_unclear(row, nature) else None
+        return "unclear" if self.hiding.is_asked and _is_unclear(row, nature) else None
 
     def _documents(
         self, event: ShownEvent, nature: Nature, hidden: Collection[Reason | None]
@@ -326,9 +324,9 @@ class _Fold:
             reason = reason_of_record(row.row, nature, self.redactions)
             if reason is not None:
                 return reason
-        if self.hiding.results and any(_is_result(row.row) for row in event.rows):
+        if Hidable.RESULTS in self.hiding.kinds and any(_is_result(row.row) for row in event.rows):
             return "results"
-        return "documents" if self.hiding.documents else None
+        return "documents" if Hidable.DOCUMENTS in self.hiding.kinds else None
 
     def _document(self, document: ShownDocument) -> SharedDocument:
         picture = self.pictures.get(document.sha256)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import store_of
@@ -25,6 +25,7 @@ from onrecord.adapters.page.share.copying import (
     excerpt_after,
     excerpt_between,
 )
+from onrecord.adapters.page.share.hidable import HIDABLE, Hidable
 from onrecord.adapters.page.share.hidden_words import words_in
 from onrecord.adapters.page.share.hiding import Hiding
 from onrecord.adapters.page.share.share import (
@@ -68,17 +69,8 @@ class ShareForm(Model):
     last: Version | None = None
     """The last version, if not the conversation's."""
 
-    reasoning: bool = False
-    """Hide reasoning."""
-
-    results: bool = False
-    """Hide results of tools."""
-
-    documents: bool = False
-    """Hide documents."""
-
-    people: bool = False
-    """Hide names of people."""
+    hide: frozenset[Hidable] = frozenset()
+    """What is hidden: each kind is a field of its own, whose box is ticked."""
 
     words: Annotated[str, Field(max_length=10_000)] = ""
     """Words to hide, one a line."""
@@ -86,7 +78,13 @@ class ShareForm(Model):
     def hiding(self) -> Hiding:
         """Return what is hidden; InvalidInput where that is too much to look for."""
         words = words_in(self.words.splitlines())
-        return Hiding(self.reasoning, self.results, self.documents, self.people, words)
+        return Hiding(self.hide, words)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ticked(cls, fields: dict[str, str]) -> dict[str, object]:
+        others = {name: value for name, value in fields.items() if name not in {*Hidable}}
+        return {"hide": fields.keys() & {*Hidable}, **others}
 
 
 async def copy(call: Call[CopyQuery, Empty]) -> Response:
@@ -113,7 +111,9 @@ async def _share_form_page(
     """Return the form with what was typed into it, and what is wrong with that."""
     conversation = await call.steps.run(partial(named_by, store_of(call.store), call.path["key"]))
     values = {"name": str(conversation), "key": conversation.key, "last": conversation.head.version}
-    response = await rendered(call, "share.html", fields=fields, problem=problem, **values)
+    response = await rendered(
+        call, "share.html", fields=fields, problem=problem, hidable=HIDABLE, **values
+    )
     if problem is not None:
         response.status_code = problem.type.status
         response.headers.update({**headers_of(problem), "cache-control": "no-store"})

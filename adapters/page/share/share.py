@@ -17,6 +17,7 @@ from onrecord.adapters.page.answers import html_of
 from onrecord.adapters.page.conversation.event_ranges import events_in
 from onrecord.adapters.page.conversation.events import ShownEvent
 from onrecord.adapters.page.share.copying import Excerpt
+from onrecord.adapters.page.share.hidable import Hidable
 from onrecord.adapters.page.share.hiding import (
     REASONS,
     Hiding,
@@ -75,7 +76,7 @@ def file_input(
         natures[event.version] = nature_of(event.event())
         members = actors.members(event)
         names |= {members["actor_name"] or "", members["on_behalf_of_name"] or ""}
-    has_pictures = not (hiding.documents or hiding.hides_words)
+    has_pictures = not (Hidable.DOCUMENTS in hiding.kinds or hiding.hides_words)
     return FileInput(
         title=str(conversation),
         excerpt=excerpt,

@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -20,6 +22,7 @@ from onrecord.adapters.encryption.key_file import new_key_file
 from onrecord.adapters.page.share import copying
 from onrecord.adapters.service.events import EventDocument
 from onrecord.adapters.store import backend_of
+from onrecord.adapters.terminal import output
 from onrecord.adapters.upkeep.keys import issue_key
 from onrecord.domain.content import Reasoning
 from onrecord.domain.events import ReasoningRecorded
@@ -145,6 +148,20 @@ def test_a_copy_is_the_pages_and_leaves_out_what_was_redacted(command: Command, 
     assert "redacted in the record" in text
     piped = command("share", KEY, "--into", "-", "--as", form)
     assert (piped.out, piped.err) == (text, "")
+
+
+def test_it_shows_how_far_it_is(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = list[tuple[int, int]]()
+
+    @contextmanager
+    def progress_of(_: str) -> Generator[Callable[[int, int], None]]:
+        yield lambda done, total: steps.append((done, total))
+
+    monkeypatch.setattr(output, "progress_of", progress_of)
+    command("share", KEY, "--into", "a.html", "--from", "2", "--word", "shelf")
+    assert steps[0] == (0, 8)
+    assert steps == sorted(set(steps))
+    assert {total for _, total in steps} == {8}
 
 
 def test_a_file_on_standard_output_has_its_remarks_beside_it(command: Command) -> None:

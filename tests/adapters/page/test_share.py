@@ -18,6 +18,7 @@ import onrecord
 from onrecord import AssistantCall
 from onrecord.adapters.page.conversation.events import ShownEvent, ShownRow
 from onrecord.adapters.page.share import copying, routes, share
+from onrecord.adapters.page.share.hidable import Hidable
 from onrecord.adapters.page.share.hiding import Hiding, Nature, Redactions, shared
 from onrecord.adapters.service.problems import Problem
 from onrecord.domain.content import Reasoning
@@ -187,10 +188,16 @@ UNCLEAR = {**ALWAYS, "opaque": "unclear", "item": "unclear"}
     [
         (Hiding(), ALWAYS),
         (Hiding(words=("nothing",)), UNCLEAR),
-        (Hiding(reasoning=True), {**UNCLEAR, "thinking": "reasoning", "part": "reasoning"}),
-        (Hiding(results=True), {**UNCLEAR, "result": "results", "found": "results"}),
         (
-            Hiding(documents=True),
+            Hiding(frozenset({Hidable.REASONING})),
+            {**UNCLEAR, "thinking": "reasoning", "part": "reasoning"},
+        ),
+        (
+            Hiding(frozenset({Hidable.RESULTS})),
+            {**UNCLEAR, "result": "results", "found": "results"},
+        ),
+        (
+            Hiding(frozenset({Hidable.DOCUMENTS})),
             {
                 **UNCLEAR,
                 **dict.fromkeys(("opaque", "part", "picture", "found", "signal"), "documents"),
@@ -201,11 +208,12 @@ UNCLEAR = {**ALWAYS, "opaque": "unclear", "item": "unclear"}
 def test_a_piece_is_hidden_where_it_is_in_doubt(hiding: Hiding, hidden: dict[str, str]) -> None:
     rows = tuple(ShownRow(each, "other", f"said {name}") for name, each in ROWS.items())
     events = [ShownEvent(1, 0, rows, ())]
-    natures = {1: Nature(holds_documents=True, is_plain=True)} if hiding.documents else {}
+    hides_documents = Hidable.DOCUMENTS in hiding.kinds
+    natures = {1: Nature(holds_documents=True, is_plain=True)} if hides_documents else {}
     content = shared("key", events, natures, Redactions(), hiding, names=())
     found = dict(zip(ROWS, content.events[0].rows, strict=True))
     reasons = {name: each.hidden for name, each in found.items() if each.hidden is not None}
-    if hiding.documents:
+    if hides_documents:
         hidden = {**hidden, "thinking": "documents", "result": "documents"}
     assert reasons == hidden
     assert all(found[name].text == "" for name in hidden)
@@ -247,7 +255,7 @@ def test_a_file_says_by_number_at_how_many_places_each_word_stood(page: Served) 
 def test_a_name_is_hidden_whole_where_a_word_is_part_of_it() -> None:
     said = "Ada Lovelace met Lovelace Byron, and Ada."
     event = ShownEvent(1, 0, (ShownRow(row("user", "text"), "other", said),), ())
-    hiding = Hiding(people=True, words=("ada", "Lovelace By"))
+    hiding = Hiding(frozenset({Hidable.PEOPLE}), words=("ada", "Lovelace By"))
     content = shared("key", [event], {}, Redactions(), hiding, names=["Ada Lovelace", "Byron"])
     assert content.events[0].rows[0].text == "[hidden] met [hidden], and [hidden]."
     assert content.hidden == {"words": 3}
@@ -260,7 +268,13 @@ def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) 
     body = b"first=1"
     foreign = {**OWN_PAGE, "sec-fetch-site": "cross-site"}
     assert page.ask("POST", f"{PATH}/share", headers=foreign, body=body).status == 403
-    wrong = {"first=999": 422, "first=3&last=2": 422, "first=x": 422, "other=1": 422}
+    wrong = {
+        "first=999": 422,
+        "first=3&last=2": 422,
+        "first=x": 422,
+        "other=1": 422,
+        "hide=people": 422,
+    }
     for fields, status in wrong.items():
         answer = page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=fields.encode())
         assert answer.status == status, fields
