@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onrecord.adapters.cli.program.options import AsJson, Key, Url
-from onrecord.adapters.cli.program.stores import acting_name, opened
+from onrecord.adapters.cli.program.stores import acting_name, open_store
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.pending_calls import DOUBT, pending_calls
@@ -49,7 +49,7 @@ def approvals(
 
     Example: `onrecord approvals`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         for of_key, pending in _pending(store, key):
             if as_json:
                 output.json_line(_pending_document(of_key, pending))
@@ -73,7 +73,7 @@ def approve(
 
     Example: `onrecord approve support/4711 toolu_1 --reason "a known customer"`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
         conversation.approve(
             call, reason=reason, actor=acting_name(actor), question=_question(question)
@@ -95,7 +95,7 @@ def deny(
 
     Example: `onrecord deny support/4711 toolu_1 --reason "too much"`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
         conversation.deny(
             call, reason=reason, actor=acting_name(actor), question=_question(question)

@@ -26,9 +26,9 @@ from onrecord.adapters.cli import (
     transfer,
     upkeep,
 )
+from onrecord.adapters.cli.program.application import Command, app
 from onrecord.adapters.cli.program.options import AsJson
-from onrecord.adapters.cli.program.program import Command, app
-from onrecord.adapters.cli.views import audit, keeping, views, worker
+from onrecord.adapters.cli.views import audit, keeping, queries, worker
 
 __all__ = ["app"]
 
@@ -119,12 +119,12 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         approval_commands.deny,
     ),
     "Search and count, over all conversations": (
-        views.overview,
-        views.search,
+        queries.overview,
+        queries.search,
         conversation_commands.calls,
-        views.usage,
+        queries.usage,
         audit.audit,
-        views.in_force,
+        queries.in_force,
         audit.access,
     ),
     "Look after the store": (

@@ -21,12 +21,13 @@ from onrecord.adapters.cli.program.options import (
     ConversationOption,
     Key,
     Limit,
-    Lines,
+    SideBranches,
     Since,
     Until,
     Url,
 )
-from onrecord.adapters.cli.program.stores import opened, show_and_record, show_page
+from onrecord.adapters.cli.program.shown_pages import show_and_record, show_page
+from onrecord.adapters.cli.program.stores import open_store
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.store import Store, backend_of
@@ -58,7 +59,7 @@ def conversations(context: typer.Context, url: Url = None, as_json: AsJson = Fal
 
     Example: `onrecord conversations --url sqlite:///talks.db`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         listed = store.conversations()
         output.entries(listed, _document, _columns, draw=lambda: _draw(store), as_json=as_json)
 
@@ -131,7 +132,7 @@ def show(
     context: typer.Context,
     key: Key,
     at: At = None,
-    lines: Lines = False,
+    lines: SideBranches = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -150,7 +151,7 @@ def show(
     from onrecord.adapters.streams.history_changes import changes_at
     from onrecord.adapters.terminal.timeline_listing import show as show_timeline
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = require_conversation(store, key)
         until = conversation.version_at(at)
         backend, conversation_id = backend_of(store), conversation.conversation_id
@@ -219,7 +220,7 @@ def tail(
 
     Example: `onrecord tail --json | grep tool_call`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         cursors = store.cursors()
         if from_start:
             cursors = [replace(cursor, position=0) for cursor in cursors]
@@ -370,7 +371,7 @@ def window(
 
     Example: `onrecord window support/4711 --exchanges 5`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = require_conversation(store, key).conversation_id
         page = caught_up(
             store, lambda: store.views.window(conversation, exchanges=exchanges, after=after)

@@ -14,7 +14,7 @@ import typer
 
 from onrecord.adapters.cli.history_commands import state_document
 from onrecord.adapters.cli.program.options import AsJson, At, Key, Url
-from onrecord.adapters.cli.program.stores import opened
+from onrecord.adapters.cli.program.stores import open_store
 from onrecord.adapters.presentation.control_characters import escaped, flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
@@ -66,7 +66,7 @@ def documents(
     """
     from onrecord.adapters.conversation.history_queries import documents_held
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = require_conversation(store, key)
         version = conversation.version_at(at)
         segments = lineage(backend_of(store), conversation.conversation_id, version)
@@ -269,7 +269,7 @@ def context(
     Example: `onrecord context support/4711 --set tenant_id=acme`
     """
     values = dict(entry.split("=", 1) for entry in entries or ())
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
         before = conversation.tool_context()
         after = _changed(before, values, unset or ())

@@ -10,8 +10,16 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, Since, Until, Url, place
-from onrecord.adapters.cli.program.stores import acting_name, note_ciphertext, opened, write_pieces
+from onrecord.adapters.cli.program.options import (
+    STANDARD_INPUT,
+    AsJson,
+    Since,
+    Until,
+    Url,
+    store_url,
+)
+from onrecord.adapters.cli.program.output_files import write_pieces
+from onrecord.adapters.cli.program.stores import acting_name, note_ciphertext, open_store
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.settings import seals_given, settings
@@ -83,7 +91,7 @@ def proof(
 
     if (consistency is None) == (key is None) or (key is None) != (event is None):
         raise typer.BadParameter("name a KEY and a VERSION, or --consistency OLD NEW")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         proofs = proofs_of(backend_of(store), seals_given(seals, None, vkeys))
         if consistency is not None:
             text = proofs.of(shard).consistency(*consistency).text()
@@ -134,7 +142,7 @@ def evidence(
         raise typer.BadParameter("--since and --until go with --tenant")
     if since and until and until <= since:
         raise typer.BadParameter("--until is not behind --since")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         backend, sealing = backend_of(store), seals_given(seals, None, vkeys)
         scope, ends = _scope(store, key, since, until), ends_of(backend)
         if seal:
@@ -202,7 +210,7 @@ def move(
     into: Annotated[
         str,
         typer.Option(
-            callback=place, metavar="URL", help="The new log, made if it is not there yet."
+            callback=store_url, metavar="URL", help="The new log, made if it is not there yet."
         ),
     ],
     tenant: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from onrecord.adapters.cli.program.options import AsJson, At, Key, Url, existing_file
-from onrecord.adapters.cli.program.stores import opened
+from onrecord.adapters.cli.program.stores import open_store
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import require_conversation
@@ -33,7 +33,7 @@ def fork(
 
     Example: `onrecord fork support/4711 support/4711/tried-otherwise --at 17`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key)
         version = conversation.head().version if at is None else at
         forked = conversation.fork(new_key, at=at, reason=reason)
@@ -52,7 +52,7 @@ def retract_answer(
 
     Example: `onrecord retract-answer support/4711`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key)
         conversation.retract_answer()
         _report(conversation, "The last answer is given up: the next request asks again.", as_json)
@@ -74,7 +74,7 @@ def edit_message(
     Example: `onrecord edit-message support/4711 12 "Can it come on Saturday?"`
     """
     documents = [existing_file(path) for path in document or ()]
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key)
         conversation.edit_message(version, _text(text), documents=documents)
         done = f"The prompt at version {version} and what followed is given up."
@@ -103,7 +103,7 @@ def compact(
 
     Example: `onrecord compact support/4711 "The parcel is late." --until 17`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key)
         done = conversation.compact(_text(summary), until=until)
         _report(
@@ -125,7 +125,7 @@ def redact(
 
     Example: `onrecord redact support/4711 12`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key)
         conversation.redact(version, reason)
         _report(

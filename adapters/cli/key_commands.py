@@ -11,9 +11,9 @@ from uuid import UUID
 
 import typer
 
+from onrecord.adapters.cli.program.application import Command, CommandGroup
 from onrecord.adapters.cli.program.options import AsJson, Url
-from onrecord.adapters.cli.program.program import Command, CommandGroup
-from onrecord.adapters.cli.program.stores import acting_name, opened
+from onrecord.adapters.cli.program.stores import acting_name, open_store
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
@@ -156,7 +156,7 @@ def issue(
     """
     from onrecord.adapters.upkeep.keys import issue_key
 
-    with opened(context, url, made=True) as store:
+    with open_store(context, url, create=True) as store:
         key = issue_key(
             _keeping(store),
             tenant or store.tenant,
@@ -193,7 +193,7 @@ def list_(
     """
     from onrecord.adapters.upkeep.keys import moment, service_keys
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         listed = list(service_keys(_keeping(store), tenant or store.tenant))
     now = moment()
     if as_json:
@@ -227,7 +227,7 @@ def revoke(
     from onrecord.adapters.upkeep.keys import revoke_key
 
     key = _id(id_)
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         because = _reason() if reason is None else reason
         is_new = revoke_key(
             _keeping(store), tenant or store.tenant, key, reason=because, actor=acting_name(actor)
@@ -331,7 +331,7 @@ def rotate_keys(
     """
     from onrecord.adapters.encryption.encrypted_log import EncryptedLog
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         log = backend_of(store)
         if not isinstance(log, EncryptedLog) or log.keys is None:
             raise InvalidInput("no keys are named: set ONRECORD_KEYS and ONRECORD_KEK")

@@ -22,7 +22,7 @@ from onrecord.adapters.cli.program.options import (
     Thinking,
     Url,
 )
-from onrecord.adapters.cli.program.stores import opened
+from onrecord.adapters.cli.program.stores import open_store
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import Store, backend_of
@@ -90,7 +90,7 @@ def request(
         history_window = MessageWindow(messages=messages, strategy=strategy.value)
     elif window is not None:
         history_window = Window(exchanges=window, step=1)
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         ask = partial(
             _conversation(store, key, "there is nothing left to send").request,
             api,
@@ -127,7 +127,7 @@ def diff(
     """
     from onrecord.adapters.terminal.request_listings import show_diff
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key, "there is nothing left to compare")
         history_window = None if window is None else Window(exchanges=window, step=1)
         changed = conversation.diff(a, b, api=api, window=history_window)
@@ -154,7 +154,7 @@ def why(
     """
     from onrecord.adapters.terminal.explanation_listing import show_explanation
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(
             store, key, "who did what is all that is left (`onrecord audit`)"
         )
@@ -203,7 +203,7 @@ def replay(
 
     Example: `onrecord replay support/4711 --verify`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = _conversation(store, key, "only its digests are left")
         if not verify:
             _list(conversation, as_json=as_json)

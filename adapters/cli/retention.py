@@ -9,9 +9,9 @@ from uuid import UUID
 
 import typer
 
+from onrecord.adapters.cli.program.application import Command, CommandGroup
 from onrecord.adapters.cli.program.options import AsJson, Url, age_given
-from onrecord.adapters.cli.program.program import Command, CommandGroup
-from onrecord.adapters.cli.program.stores import acting_name, opened
+from onrecord.adapters.cli.program.stores import acting_name, open_store
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.streams.lineage import keys_of
@@ -105,7 +105,7 @@ def place(
     """
     if (key is None) != everything:
         raise typer.BadParameter("name a conversation, or say --all")
-    with opened(context, url, made=everything) as store:
+    with open_store(context, url, create=everything) as store:
         which = None if key is None else require_conversation(store, key).conversation_id
         hold = store.retention.place_hold(
             which, matter=matter, reason=reason, actor=acting_name(actor)
@@ -130,7 +130,7 @@ def list_holds(
 
     Piped: id, matter, what it is on, when it was placed, by whom, why, when it was lifted.
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         which = None if key is None else require_conversation(store, key).conversation_id
         found = store.retention.holds(which, lifted=lifted)
         keys = keys_of(backend_of(store), filter(None, (hold.conversation_id for hold in found)))
@@ -160,7 +160,7 @@ def lift(
         hold = UUID(id_)
     except ValueError:
         raise typer.BadParameter("an id is a UUID: `onrecord holds list` shows them") from None
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         is_new = store.retention.lift_hold(hold, reason=reason, actor=acting_name(actor))
     if as_json:
         output.json_line({"id": str(hold), "lifted": is_new})
@@ -239,7 +239,7 @@ def set_(
     """
     class_ = _class_given(keep)
     _must_be_one(key, label)
-    with opened(context, url, made=key is None) as store:
+    with open_store(context, url, create=key is None) as store:
         entry = store.retention.set_class(
             class_, rule=rule, actor=acting_name(actor), **_target(store, key, label)
         )
@@ -267,7 +267,7 @@ def clear(
     Example: `onrecord retention clear support/4711 --reason "set by mistake"`
     """
     _must_be_one(key, label)
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         of = _target(store, key, label)
         is_new = store.retention.clear_class(reason=reason, actor=acting_name(actor), **of)
     if as_json:
@@ -285,7 +285,7 @@ def list_classes(context: typer.Context, url: Url = None, as_json: AsJson = Fals
 
     Piped: of what, the class, the rule that it follows, when it was set, by whom.
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         found = store.retention.classes()
         of = (entry.fact.conversation_id for entry in found)
         keys = keys_of(backend_of(store), filter(None, of))
@@ -339,7 +339,7 @@ def expire(
     """
     if not dry_run and (archive is None) != no_archive:
         raise typer.BadParameter("say where archives go with --archive, or say --no-archive")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         if dry_run:
             show_due(store.retention.due(expired=True), as_json=as_json)
             return

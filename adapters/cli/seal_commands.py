@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.cli.program.options import AsJson, Url
-from onrecord.adapters.cli.program.stores import opened
+from onrecord.adapters.cli.program.stores import open_store
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
@@ -57,7 +57,7 @@ def seal_key(
     from onrecord.adapters.seals.key_files import make_key_file
     from onrecord.domain.seals.checkpoint import key_name_of
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         log_id = _log_id(store)
     key = make_key_file(file, key_name_of(log_id))
     if _is_beside(file, store.url):
@@ -84,7 +84,7 @@ def seal(context: typer.Context, url: Url = None, as_json: AsJson = False) -> No
 
     Example: `onrecord seal`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         sealed = store.seal()
     _warn_unpinned()
     places = _places()
@@ -114,7 +114,7 @@ def checkpoint(
 
     Example: `onrecord checkpoint --at 1204`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         log_id = _log_id(store)
     sealed, seals = _found(log_id, shard, at)
     stamped_at = None if authority is None else _stamped_at(sealed, seals, authority)

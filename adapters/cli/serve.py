@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from onrecord.adapters.cli.program.extras import extra_needed
+from onrecord.adapters.cli.program.extras import require_extra
 from onrecord.adapters.cli.program.options import Url
-from onrecord.adapters.cli.program.stores import acting_name, opened
+from onrecord.adapters.cli.program.stores import acting_name, open_store
 from onrecord.adapters.telemetry.logs import LogFormat, log_config
 from onrecord.adapters.terminal import output
 
@@ -139,7 +139,7 @@ def serve(
 
     from onrecord.adapters.app import connect_tenants
 
-    with extra_needed("onrecord serve", "serve"):
+    with require_extra("onrecord serve", "serve"):
         from onrecord.adapters.gateway.gateway import Proxying, serve_store
         from onrecord.adapters.gateway.issuer_login import issuer_sign_in
         from onrecord.adapters.gateway.server import Address
@@ -198,11 +198,11 @@ def mcp(
         raise typer.BadParameter("say which: --conversation KEY, or --all")
     import asyncio
 
-    with extra_needed("onrecord mcp", "mcp"):
+    with require_extra("onrecord mcp", "mcp"):
         from onrecord.adapters.mcp_server.server import serve_stdio
     from onrecord.adapters.mcp_server.scope import Scope
 
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         asyncio.run(serve_stdio(Scope(store, conversation), acting_name(None)))
 
 

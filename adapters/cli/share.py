@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Ty
 
 import typer
 
-from onrecord.adapters.cli.program.extras import extra_needed
+from onrecord.adapters.cli.program.extras import require_extra
 from onrecord.adapters.cli.program.options import STANDARD_INPUT, AsJson, Key, Url, readable
-from onrecord.adapters.cli.program.stores import note_ciphertext, opened, write_pieces
+from onrecord.adapters.cli.program.output_files import write_pieces
+from onrecord.adapters.cli.program.stores import note_ciphertext, open_store
 from onrecord.adapters.page.share.hidable import HIDABLE, Hidable
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
@@ -116,7 +117,7 @@ def share(
     from onrecord.adapters.page.share.hiding import Hiding
 
     hiding = Hiding(frozenset(hide or ()), words_in(lines))
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = require_conversation(store, key)
         excerpt = excerpt_between(store, conversation, first, last)
         note_ciphertext(store, "the file is in clear")
@@ -174,7 +175,7 @@ def _build_file(
 
         text = copy_text(store, conversation, excerpt, file_format)
         return text.encode(errors="replace"), None
-    with extra_needed("onrecord share", "serve"):
+    with require_extra("onrecord share", "serve"):
         from onrecord.adapters.page.share.share import build_file, file_input
 
     source = file_input(store, conversation, excerpt, hiding)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.cli.program.options import AsJson, At, Key, Url, known_api
-from onrecord.adapters.cli.program.stores import opened
+from onrecord.adapters.cli.program.stores import open_store
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import NamedConversation, require_conversation
 from onrecord.adapters.presentation.sizes_and_times import moment
@@ -57,7 +57,7 @@ def tools(
     """
     if everything and api is not None:
         raise typer.BadParameter("--api tells of the tools in force: leave --all out.")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         if everything:
             _show_history(store, key, at, as_json=as_json)
         else:

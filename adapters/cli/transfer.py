@@ -17,14 +17,15 @@ import typer
 
 from onrecord.adapters.app import connect, is_there
 from onrecord.adapters.cli.program.options import (
-    SESSIONS,
+    HISTORY_DATABASES,
     STANDARD_INPUT,
     AsJson,
     InputFile,
     Url,
     history_form,
 )
-from onrecord.adapters.cli.program.stores import note_ciphertext, opened, write_pieces
+from onrecord.adapters.cli.program.output_files import write_pieces
+from onrecord.adapters.cli.program.stores import note_ciphertext, open_store
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.store import Store, backend_of
@@ -47,7 +48,7 @@ HistoryForm = Annotated[
         metavar="FORM",
         parser=history_form,
         help="The file is no export: another program kept histories in this form, an API's or one "
-        f"of {', '.join(SESSIONS)}.",
+        f"of {', '.join(HISTORY_DATABASES)}.",
     ),
 ]
 KeyOfHistory = Annotated[
@@ -100,7 +101,7 @@ def export(
     """
     if (key is None) == (subject is None):
         raise typer.BadParameter("name a conversation or --subject; not both")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         if key is None:
             found = store.subjects.conversations(subject or "")
             lines, what = store.subjects.export(subject or ""), counted(len(found), "conversation")

@@ -13,7 +13,7 @@ import typer
 
 from onrecord.adapters import app
 from onrecord.adapters.cli.program.options import AsJson, Url, age_given, time_given
-from onrecord.adapters.cli.program.stores import acting_name, opened
+from onrecord.adapters.cli.program.stores import acting_name, open_store
 from onrecord.adapters.cli.retention import DryRun, Query, forget_many
 from onrecord.adapters.cli.seal_commands import Authority
 from onrecord.adapters.presentation.control_characters import flat
@@ -105,7 +105,7 @@ def forget(
         raise typer.BadParameter("name a conversation, or choose some by the options; not both")
     if key is not None and dry_run:
         raise typer.BadParameter("--dry-run goes with the options that choose conversations")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         if key is not None:
             forget_one(store, key, reason, actor, sure=yes, as_json=as_json)
             return
@@ -132,7 +132,7 @@ def forget_actor(
 
     Example: `onrecord forget-actor ann --reason "asked to, ticket 88"`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         because, who = _reason() if reason is None else reason, acting_name(actor)
         if not yes:
             _ask(f"The record keeps for good: actor {who}, reason {because!r}. Erase the name?")
@@ -175,7 +175,7 @@ def erase(
     """
     if dry_run and destroyed_key:
         raise typer.BadParameter("--dry-run lists what is under the key of now")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         if dry_run:
             write_due(store, subject, as_json=as_json)
             return
@@ -315,7 +315,7 @@ def verify(
     from onrecord.domain.seals.merkle import parse_root
 
     roots = [parse_root(text) for text in root or ()]
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         which = None if key is None else require_conversation(store, key).conversation_id
         with output.progress_of("Verifying") as progress:
             verified = store.verify(
@@ -360,7 +360,7 @@ def sweep(
 
     Example: `onrecord sweep --older-than 48`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         done = store.sweep(timedelta(hours=older_than), rewrite=rewrite)
     if as_json:
         document = asdict(done)

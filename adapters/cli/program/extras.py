@@ -9,7 +9,7 @@ from onrecord.domain.errors import NotInstalled
 
 
 @contextmanager
-def extra_needed(command: str, extra: str) -> Generator[None]:
+def require_extra(command: str, extra: str) -> Generator[None]:
     """Say which extra is missing where a package that a command needs is."""
     try:
         yield

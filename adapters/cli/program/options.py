@@ -14,7 +14,7 @@ from onrecord.projections.api import listed, names
 
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,4})d", re.ASCII)
 
-SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
+HISTORY_DATABASES: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
 
 
@@ -25,10 +25,10 @@ def known_api(name: str) -> str:
 
 def history_form(name: str) -> str:
     """Return the name of a form of histories; an error with those that there are for any other."""
-    return _one_of(name, (*names(), *SESSIONS))
+    return _one_of(name, (*names(), *HISTORY_DATABASES))
 
 
-def place(url: str | None) -> str | None:
+def store_url(url: str | None) -> str | None:
     """Return where the store is; wrong usage for an empty text, which names no store."""
     if url is not None and not url.strip():
         raise typer.BadParameter("the URL is empty: name the store, or leave the option out")
@@ -83,7 +83,7 @@ Key = Annotated[str, typer.Argument(help="The conversation's key or its id.")]
 Url = Annotated[
     str | None,
     typer.Option(
-        callback=place,
+        callback=store_url,
         help="Where the store is: `sqlite:///file.db`, `postgresql://user@host/database`.",
         show_default="$ONRECORD_URL, else sqlite:///onrecord.db",
     ),
@@ -129,7 +129,7 @@ def readable(path: Path) -> Path:
 
 InputFile = Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")]
 
-Lines = Annotated[
+SideBranches = Annotated[
     bool, typer.Option("--lines", help="Show side branches too, and the state of each.")
 ]
 

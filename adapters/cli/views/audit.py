@@ -26,13 +26,9 @@ from onrecord.adapters.cli.program.options import (
     Url,
     time_given,
 )
-from onrecord.adapters.cli.program.stores import (
-    acting_name,
-    opened,
-    record_read,
-    show_and_record,
-    write_pieces,
-)
+from onrecord.adapters.cli.program.output_files import write_pieces
+from onrecord.adapters.cli.program.shown_pages import record_read, show_and_record
+from onrecord.adapters.cli.program.stores import acting_name, open_store
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.sizes_and_times import size
 from onrecord.adapters.store import Store, backend_of
@@ -167,7 +163,7 @@ def audit(
         _write_report(context, url, report, asked, by_id=by_id, as_json=as_json)
         return
     listing = AUDIT_BY_ID if by_id else AUDIT_ENTRIES
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         about = _asked_about(store, conversation, subject)
         page = caught_up(
             store,
@@ -237,7 +233,7 @@ def _write_report(
     from onrecord.adapters.settings import settings
 
     pieces_of = written_as(file)
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         subject = filters["subject"]
         asked = {**filters, "subject": None if subject is None else _digest(store, subject)}
         report = AuditReport(store, asked, acting_name(None), settings().seals, by_id=by_id)
@@ -263,7 +259,7 @@ def _write_request(
 
     if key is None:
         raise typer.BadParameter("--request is of a conversation: give --conversation too.")
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         conversation = store.get(require_conversation(store, key).conversation_id)
         sent, body = request_behind(conversation, version)
     if as_json:
@@ -315,7 +311,7 @@ def access(
 
     Example: `onrecord access --conversation support/4711 --since 2026-03-01`
     """
-    with opened(context, url) as store:
+    with open_store(context, url) as store:
         found = store.access.entries(
             since=since,
             until=until,

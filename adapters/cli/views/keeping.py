@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from onrecord.adapters.cli.program.options import AsJson, Projections, Url
-from onrecord.adapters.cli.program.stores import opened, registered
+from onrecord.adapters.cli.program.stores import open_store, register_projections
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.presentation.view_entries import conversation_name, entry_document
@@ -53,8 +53,8 @@ def views(
 
     Example: `onrecord views`
     """
-    with opened(context, url) as store:
-        registered(store, projection)
+    with open_store(context, url) as store:
+        register_projections(store, projection)
         keeper = store.views.keeper
         statuses, working = keeper.status(), keeper.at_work()
         read = {(status.view, status.generation) for status in statuses}
@@ -84,8 +84,8 @@ def parked(
 
     Example: `onrecord parked search`
     """
-    with opened(context, url) as store:
-        registered(store, projection)
+    with open_store(context, url) as store:
+        register_projections(store, projection)
         everywhere = store.views.keeper.parked(view)
         waiting = [event for event in everywhere if event.tenant == store.tenant]
         if as_json:
@@ -109,8 +109,8 @@ def pause(
 
     Example: `onrecord pause search`
     """
-    with opened(context, url) as store:
-        registered(store, projection)
+    with open_store(context, url) as store:
+        register_projections(store, projection)
         store.views.keeper.pause(view)
     _report(view, "paused", as_json=as_json)
 
@@ -126,8 +126,8 @@ def resume(
 
     Example: `onrecord resume search`
     """
-    with opened(context, url) as store:
-        registered(store, projection)
+    with open_store(context, url) as store:
+        register_projections(store, projection)
         store.views.keeper.resume(view)
     _report(view, "resumed", as_json=as_json)
 
@@ -149,8 +149,8 @@ def retry(
 
     Example: `onrecord retry search --conversation support/4711`
     """
-    with opened(context, url) as store:
-        registered(store, projection)
+    with open_store(context, url) as store:
+        register_projections(store, projection)
         which = (
             None
             if conversation is None
@@ -179,8 +179,8 @@ def rebuild(
 
     Example: `onrecord rebuild search`
     """
-    with opened(context, url) as store:
-        registered(store, projection)
+    with open_store(context, url) as store:
+        register_projections(store, projection)
         keeper = store.views.keeper
         if not abandon:
             rebuild_view(keeper, view, as_json=as_json)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 import typer
 
 from onrecord.adapters.cli.program.options import Projections, Url
-from onrecord.adapters.cli.program.stores import opened, registered
+from onrecord.adapters.cli.program.stores import open_store, register_projections
 from onrecord.adapters.presentation.control_characters import escaped
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
@@ -81,8 +81,8 @@ def worker(
     chosen = None if views is None else [name.strip() for name in views.split(",") if name.strip()]
     # By the database's own URL where a pooler stands before it: a worker prepares its statements.
     place = url or context.obj or settings().listen or settings().url
-    with opened(context, url, made=not place.startswith("sqlite:")) as store:
-        own = registered(store, projection)
+    with open_store(context, url, create=not place.startswith("sqlite:")) as store:
+        own = register_projections(store, projection)
         work(store, Task(place, chosen, threads, metrics_port, once, own, seal_every))
 
 

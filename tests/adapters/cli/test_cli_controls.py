@@ -319,7 +319,7 @@ def test_only_one_module_writes_to_the_terminal_and_one_draws_on_it() -> None:
     assert {name for name, text in sources.items() if writing.search(text)} == {
         "terminal/output.py",
         "cli/__init__.py",
-        "cli/program/program.py",  # The version, on which nobody has an influence.
+        "cli/program/application.py",  # The version, on which nobody has an influence.
     }
     drawn = {
         name

@@ -22,7 +22,7 @@ from onrecord.adapters.cli.program.options import (
     Until,
     Url,
 )
-from onrecord.adapters.cli.program.stores import show_page
+from onrecord.adapters.cli.program.shown_pages import show_page
 from onrecord.adapters.terminal.view_listings import HITS, IN_FORCE, OVERVIEW, usage_listing
 
 if TYPE_CHECKING:
