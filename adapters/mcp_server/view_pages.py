@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from onrecord.adapters.mcp_server.arguments import SIZE, CallsArguments, SearchA
 from onrecord.adapters.mcp_server.passages import ModelT, fitting, shaped
 from onrecord.adapters.mcp_server.scope import Scope
 from onrecord.adapters.store import Store
-from onrecord.adapters.terminal.view_pages import is_folded_by_reading
+from onrecord.adapters.views.catching_up import folded_on, is_folded_by_reading
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.errors import InvalidInput
 
@@ -24,7 +25,7 @@ _ENTRIES: Final = SIZE - 512
 
 
 _READINGS: Final = 20
-"""How often a view is read on before an answer lacks events: each takes half a second at most."""
+"""How often a view is read again before an answer may lack events: each takes half a second at most."""
 
 
 class _OfConversation(Protocol):
@@ -60,7 +61,7 @@ def shown_page(
     conversations, limit, room = scope.searched(asked.key), asked.limit, None
     while True:
         page, following = _page(
-            conversations, asked.cursor, partial(_limited, scope.store, ask, limit)
+            conversations, asked.cursor, partial(_caught_up, scope.store, ask, limit)
         )
         room = room or _TEXTS // max(1, len(page))
         made = (shaped(partial(entry, each), room, _ENTRIES) for each in page)
@@ -71,22 +72,16 @@ def shown_page(
     return ShownPage(entries, tuple(each.conversation_id for each in page), _state(page, following))
 
 
-def _limited(
+def _caught_up(
     store: Store, ask: Ask[EntryT], limit: int, conversation: UUID | None, after: str | None
 ) -> Page[EntryT]:
-    """Return a page of a view that has all that the log had at first, as far as it gets there.
-
-    A view that is folded as it is read is read on: one reading of a long log folds a part of it only.
-    """
-    page = ask(conversation, after, limit)
+    """Return a page of a view that has all that the log had at first, as far as it gets there."""
+    again = partial(ask, conversation, after, limit)
+    page = again()
     last = page.position + page.behind
     if not is_folded_by_reading(store):
         return page
-    for _ in range(_READINGS):
-        if page.position >= last or page.stopped is not None:
-            break
-        page = ask(conversation, after, limit)
-    return page
+    return (page, *islice(folded_on(page, last, again), _READINGS))[-1]
 
 
 def _page(

@@ -18,7 +18,8 @@ from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.settings import SealSettings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
-from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
+from onrecord.adapters.terminal.view_pages import caught_up
+from onrecord.adapters.views.catching_up import CaughtUpPage
 from onrecord.domain.encryption.subjects import subject_id
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from onrecord.adapters.presentation.view_entries import conversation_name, entry_document
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, show_rows
+from onrecord.adapters.views.catching_up import (
+    CaughtUpPage,
+    awaited,
+    folded_on,
+    is_folded_by_reading,
+    is_worked_at,
+)
 from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
 
@@ -19,38 +25,11 @@ if TYPE_CHECKING:
 
 EntryT = TypeVar("EntryT")
 
-# Reading a view until it has caught up with what there was at first: a command is asked once.
-
-_PAUSES: Final = (0.05, 0.1, 0.15, 0.3, 0.4)
-"""Seconds between readings of a view that workers are at: a second, all together."""
-
-
-def is_folded_by_reading(store: Store) -> bool:
-    """Whether views catch up as they are read: on PostgreSQL workers fold them."""
-    return not store.url.startswith("postgres")
-
-
-def is_worked_at(store: Store) -> bool:
-    """Whether a worker is at work, by the server's clock; which views it folds is not known."""
-    working = store.views.keeper.at_work()
-    return working is not None and working.workers > 0
-
-
-@dataclass(frozen=True, slots=True)
-class CaughtUpPage(Generic[EntryT]):
-    """A page of a view, and how many events of those that the log had at first it `lacks`.
-
-    What came since does not count: under traffic there is always something that came just now.
-    """
-
-    page: Page[EntryT]
-    lacks: int
-
 
 def caught_up(store: Store, ask: Callable[[], Page[EntryT]]) -> CaughtUpPage[EntryT]:
     """Return a page of a view that has all that the log had at first, as far as it gets there.
 
-    Views that catch up as they are read are read on, with a bar on a terminal; after Ctrl-C the
+    A view that catches up as it is read is read again, with a bar on a terminal; after Ctrl-C the
     next reading goes on where this was. Workers are given a second. What stands still is shown as
     it stands.
     """
@@ -58,28 +37,21 @@ def caught_up(store: Store, ask: Callable[[], Page[EntryT]]) -> CaughtUpPage[Ent
     last = page.position + page.behind
     if page.behind and page.stopped is None:
         if is_folded_by_reading(store):
-            page = _read_on(page, last, ask)
+            page = _folded_with_bar(page, last, ask)
         elif is_worked_at(store):
-            page = _awaited(page, last, ask)
+            page = awaited(page, last, ask)
     return CaughtUpPage(page, max(0, last - page.position))
 
 
-def _read_on(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> Page[EntryT]:
+def _folded_with_bar(
+    page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]
+) -> Page[EntryT]:
     with output.progress_of("folding events") as progress:
-        before = -1
-        while before < page.position < last and page.stopped is None:
-            progress(page.position, last)
-            before, page = page.position, ask()
-    return page
-
-
-def _awaited(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> Page[EntryT]:
-    for pause in _PAUSES:
-        if page.position >= last or page.stopped is not None:
-            break
-        time.sleep(pause)
-        page = ask()
-    return page
+        newest = page
+        progress(newest.position, last)
+        for newest in folded_on(page, last, ask):
+            progress(newest.position, last)
+    return newest
 
 
 @dataclass(frozen=True, slots=True)

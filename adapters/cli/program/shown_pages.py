@@ -15,7 +15,7 @@ from onrecord.adapters.terminal.view_pages import Listing, caught_up, show
 
 if TYPE_CHECKING:
     from onrecord.adapters.store import Store
-    from onrecord.adapters.terminal.view_pages import CaughtUpPage
+    from onrecord.adapters.views.catching_up import CaughtUpPage
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.reading import Views
 

@@ -36,7 +36,8 @@ from onrecord.adapters.subjects.audited import audited_erasures
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.adapters.terminal.view_listings import AUDIT_BY_ID, AUDIT_ENTRIES
-from onrecord.adapters.terminal.view_pages import CaughtUpPage, caught_up
+from onrecord.adapters.terminal.view_pages import caught_up
+from onrecord.adapters.views.catching_up import CaughtUpPage
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.encryption.subjects import subject_id
 from onrecord.domain.errors import StorageBusy

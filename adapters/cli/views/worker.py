@@ -20,7 +20,7 @@ from onrecord.adapters.presentation.control_characters import escaped
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.view_pages import is_folded_by_reading
+from onrecord.adapters.views.catching_up import is_folded_by_reading
 from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:

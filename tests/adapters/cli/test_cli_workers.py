@@ -11,8 +11,8 @@ import pytest
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
-from onrecord.adapters.terminal import view_pages
 from onrecord.adapters.terminal.view_pages import caught_up
+from onrecord.adapters.views import catching_up
 from onrecord.adapters.views.pages import Page
 from onrecord.projections.views.audit import AUDIT, AuditEntry
 from onrecord.projections.views.view import View
@@ -50,7 +50,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view_pages, "_PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(catching_up, "_PAUSES", (0.0, 0.0, 0.0))
 
 
 def at_work(url: str, view: View = AUDIT) -> Stepping:
