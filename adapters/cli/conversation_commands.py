@@ -147,8 +147,8 @@ def show(
     from onrecord.adapters.conversation.item_turns import linked_items
     from onrecord.adapters.presentation.actors import ShownActors
     from onrecord.adapters.presentation.event_documents import event_document
-    from onrecord.adapters.presentation.side_branches import LeftOut
     from onrecord.adapters.streams.history_changes import changes_at
+    from onrecord.adapters.terminal.left_out import LeftOut
     from onrecord.adapters.terminal.timeline_listing import show as show_timeline
 
     with open_store(context, url) as store:
@@ -181,8 +181,8 @@ def _show_all(
 ) -> None:
     """Show the timeline with side branches, and the instructions of requests on them."""
     from onrecord.adapters.conversation.item_turns import linked_items
-    from onrecord.adapters.presentation.side_branches import side_branch_instructions
     from onrecord.adapters.terminal import timeline_listing
+    from onrecord.adapters.terminal.side_branch_instructions import side_branch_instructions
 
     conversation_id = conversation.conversation_id
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.presentation.control_characters import flat
 from onrecord.adapters.presentation.conversations import NamedConversation
-from onrecord.adapters.presentation.side_branches import with_instructions
 from onrecord.adapters.presentation.sizes_and_times import ago, moment
 from onrecord.adapters.streams.history_changes import HistoryChanges, with_redactions
 from onrecord.adapters.streams.lineage import (
     Compaction,
 )
 from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.side_branch_instructions import with_instructions
 from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import RecordedEvent

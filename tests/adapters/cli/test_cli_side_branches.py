@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 import onrecord
-from onrecord.adapters.presentation.side_branches import side_branch_instructions
 from onrecord.adapters.store import backend_of
+from onrecord.adapters.terminal.side_branch_instructions import side_branch_instructions
 from onrecord.domain.log import Backend, RecordedEvent
 from tests.adapters.cli.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import Recorded
