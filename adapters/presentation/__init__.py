@@ -1,1 +1,4 @@
-"""What is shown of a store, on a terminal, on the page and as JSON alike: its words, not its layout."""
+"""What the terminal, the page, reports and JSON show alike of a store: words, not layout.
+
+Besides, which conversation a name means, and the advice where it means none: `conversations`.
+"""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.retention.retention_records import class_text
 
 if TYPE_CHECKING:
-    from onrecord.adapters.presentation.redaction_entries import RedactionDeed
+    from onrecord.adapters.presentation.redaction_entries import Redaction
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed, HoldDeed, RetentionDeed
 
 _ACTOR_DIGITS: Final = 8
-_REDACTED: Final = "content.redacted"
+REDACTED: Final = "content.redacted"
+"""The type of the event that is a redaction."""
 
 
 class AuditCells(NamedTuple):
@@ -62,11 +61,11 @@ def _about(entry: AuditEntry) -> str | None:
     return _kept_text(entry) if entry.erasure is None else _erasure_text(entry.erasure)
 
 
-def redaction_of(entry: AuditEntry) -> RedactionDeed | None:
+def redaction_of(entry: AuditEntry) -> Redaction | None:
     """Return what a redaction says; None of other entries, and where the log has it no more."""
-    if entry.type != _REDACTED:
+    if entry.type != REDACTED:
         return None
-    # Here: it imports the entries of the audit, and the command line begins without them.
+    # Here: it imports `projections.views.audit`, which the command line begins without.
     from onrecord.adapters.presentation.redaction_entries import RedactionEntry
 
     return entry.redaction if isinstance(entry, RedactionEntry) else None
@@ -75,37 +74,6 @@ def redaction_of(entry: AuditEntry) -> RedactionDeed | None:
 def _person(name: str | None, digest: str | None) -> str | None:
     """Return the name of somebody, or the first digits of its digest once it is forgotten."""
     return name or (None if digest is None else digest[:_ACTOR_DIGITS])
-
-
-def whole_entry(store: Store, entry: AuditEntry) -> AuditEntry:
-    """Return an entry with what only the log tells: who did what operators do, what a redaction says.
-
-    Operators are in no directory of actors: the fact itself names them.
-    """
-    if entry.type == _REDACTED:
-        # Here, as above.
-        from onrecord.adapters.presentation.redaction_entries import with_redaction
-
-        return with_redaction(store, entry)
-    deed = entry.erasure or entry.hold or entry.retention
-    if deed is None or entry.actor_name is not None:
-        return entry
-    return replace(entry, actor_name=deed.actor or _ender(store, entry))
-
-
-def without_key(store: Store, entry: AuditEntry) -> AuditEntry:
-    """Leave out the key of a conversation, besides."""
-    return replace(whole_entry(store, entry), key=None)
-
-
-def _ender(store: Store, entry: AuditEntry) -> str | None:
-    """Return who ended an erasure, where it is who intended it: the outcome itself names nobody."""
-    backend = backend_of(store)
-    if entry.erasure is None:
-        return None
-    erasures = erasures_of(backend.read, store.tenant, entry.erasure.conversation_id)
-    names = (erasure.intention.actor for erasure in erasures)
-    return next((name for name in names if backend.digest(name).hex() == entry.actor), None)
 
 
 def _kept_text(entry: AuditEntry) -> str | None:
@@ -138,8 +106,8 @@ def _erasure_text(erasure: ErasureDeed) -> str:
     return f"{counted(erasure.events, 'event')} erased{stay}"
 
 
-def deed_documents(entry: AuditEntry) -> JsonObject:
-    """Return what an erasure says as JSON: ids as text, what it does not say left out."""
+def facts_document(entry: AuditEntry) -> JsonObject:
+    """Return what an operator's fact or a redaction says as JSON: ids as text, null where there is none."""
     if entry.erasure is None:
         return {"erasure": None, **_kept(entry)}
     document = asdict(entry.erasure)

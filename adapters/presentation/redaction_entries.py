@@ -15,7 +15,7 @@ from onrecord.projections.views.audit import AuditEntry
 
 
 @dataclass(frozen=True, slots=True)
-class RedactionDeed:
+class Redaction:
     """What a redaction says: the version of the event that it leaves out, and why."""
 
     version: int
@@ -26,16 +26,16 @@ class RedactionDeed:
 class RedactionEntry(AuditEntry):
     """An entry of the audit that is a redaction; `redaction` is None once the log has it no more."""
 
-    redaction: RedactionDeed | None = None
+    redaction: Redaction | None = None
 
 
 def with_redaction(store: Store, entry: AuditEntry) -> RedactionEntry:
     """Return the entry of a redaction with what that says, read from the log."""
     known = {each.name: getattr(entry, each.name) for each in fields(AuditEntry)}
-    return RedactionEntry(**known, redaction=_deed(store, entry))
+    return RedactionEntry(**known, redaction=_redaction(store, entry))
 
 
-def _deed(store: Store, entry: AuditEntry) -> RedactionDeed | None:
+def _redaction(store: Store, entry: AuditEntry) -> Redaction | None:
     read = backend_of(store).read(
         entry.conversation_id, after=entry.version - 1, until=entry.version
     )
@@ -43,5 +43,5 @@ def _deed(store: Store, entry: AuditEntry) -> RedactionDeed | None:
         for recorded in read:
             event = recorded.event()
             if isinstance(event, ContentRedacted):
-                return RedactionDeed(event.version, event.reason)
+                return Redaction(event.version, event.reason)
     return None

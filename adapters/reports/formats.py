@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from onrecord.adapters.presentation.audit_entries import deed_documents
+from onrecord.adapters.presentation.audit_entries import facts_document
 from onrecord.adapters.presentation.view_entries import entry_document
 from onrecord.adapters.reports.audit_report import AuditReport, heading_document
 from onrecord.adapters.reports.html_page import page_pieces
@@ -47,7 +47,7 @@ def _lines(report: AuditReport) -> Iterator[Mapping[str, object]]:
 
 
 def _document(entry: AuditEntry) -> dict[str, Any]:
-    return entry_document(entry) | deed_documents(entry)
+    return entry_document(entry) | facts_document(entry)
 
 
 _FORMATS: Final[Mapping[str, Pieces]] = {

@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from onrecord.adapters.presentation.audit_entries import deed_documents
+from onrecord.adapters.presentation.audit_entries import facts_document
 from onrecord.adapters.reports.audit_report import PAGE, AuditReport, heading_document
 from onrecord.domain import jsontext
 from onrecord.domain.errors import NotInstalled
@@ -75,7 +75,7 @@ def _schema(pyarrow: Any) -> Any:
 
 
 def _row(entry: AuditEntry) -> _Row:
-    facts = deed_documents(entry)
+    facts = facts_document(entry)
     return {
         "recorded_at": entry.recorded_time,
         "occurred_at": entry.occurred_time,

@@ -5,19 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from onrecord.adapters.presentation.audit_entries import (
-    audit_cells,
-    deed_documents,
-    whole_entry,
-    without_key,
-)
+from onrecord.adapters.presentation.audit_entries import audit_cells, facts_document
+from onrecord.adapters.presentation.audit_lookup import whole_entry, without_key
 from onrecord.adapters.terminal.tables import Cell, Column, Kind
 from onrecord.adapters.terminal.view_pages import Listing
 
 if TYPE_CHECKING:
-    from onrecord.projections.views.audit import (
-        InForce,
-    )
+    from onrecord.projections.views.audit import InForce
     from onrecord.projections.views.conversations import Overview
     from onrecord.projections.views.search import Hit
     from onrecord.projections.views.tool_ledger import ToolCallEntry
@@ -121,12 +115,12 @@ AUDIT_ENTRIES: Final = Listing(
         Column("type"),
         Column("model", Kind.NAME),
         Column("tool", Kind.NAME, is_extra=True),
-        Column("erasure", Kind.TEXT),
+        Column("about", Kind.TEXT),
         Column("on behalf of"),
         Column("outcome", is_extra=True),
     ),
     audit_cells,
-    deed_documents,
+    facts_document,
     whole_entry,
 )
 AUDIT_BY_ID: Final = replace(AUDIT_ENTRIES, whole=without_key)

@@ -20,8 +20,8 @@ from onrecord.adapters.presentation.audit_entries import (
     AuditCells,
     audit_cells,
     redaction_of,
-    whole_entry,
 )
+from onrecord.adapters.presentation.audit_lookup import whole_entry
 from onrecord.adapters.presentation.view_entries import conversation_name
 from onrecord.adapters.service.access import Shows
 from onrecord.adapters.service.model import Empty
