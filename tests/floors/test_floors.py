@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
@@ -157,3 +159,11 @@ def test_a_round_of_tools_is_rendered_as_its_sdk_takes_it(
     program.close(plain)
     assert not chat.open_calls()
     assert SAID in answered(chat, program.api)
+
+
+def test_the_command_line_begins_with_the_oldest_typer() -> None:
+    for command in (("--help",), ("serve", "--help"), ("share", "--help")):
+        program = [sys.executable, "-c", "from onrecord.adapters.cli import main; main()"]
+        ended = subprocess.run([*program, *command], check=False, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        assert "Usage:" in ended.stdout
