@@ -93,12 +93,15 @@ def with_text(ask: Ask) -> Ask:
         if "text" not in query.filters:
             return ask(query)
         rows: list[Row] = []
+        redacted: dict[str, frozenset[int]] = {}
         most = query.limit or MOST_ENTRIES
         for hits in _hits(ask, query):
             page = _of_hits(ask, query, hits, most - len(rows))
             rows += page.rows
+            for of, versions in page.redacted.items():
+                redacted[of] = redacted.get(of, frozenset()) | versions
             if len(rows) == most or len(hits.rows) < MOST_ENTRIES:
-                return _together(hits, replace(page, rows=tuple(rows)))
+                return _together(hits, replace(page, rows=tuple(rows), redacted=redacted))
         raise AssertionError("the last page of hits is not full")
 
     return asked

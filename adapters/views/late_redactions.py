@@ -13,6 +13,8 @@ from uuid import UUID
 from onrecord.adapters.views.ports import PageRows
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.log import Log, RecordedEvent
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.audit_facts import NOT_TOLD
 from onrecord.projections.views.conversations import CONVERSATIONS
 from onrecord.projections.views.search import RESULTS, SEARCH
 from onrecord.projections.views.tool_call_rows import ALL_GONE, RESULT_GONE
@@ -25,6 +27,9 @@ Versions = Collection[int]
 _A_PAGE: Final = 256
 _OF_CONTENT: Final = frozenset(("name", "arguments_digest"))
 """Filters that find a call by what it says."""
+
+_OF_EVENT: Final = frozenset(("model", "tool", "outcome", "document", "sha256"))
+"""Filters that find an entry of the audit by what its event says."""
 
 
 def conversations_quoted(view: View, rows: Iterable[Row]) -> list[UUID]:
@@ -92,11 +97,26 @@ def _exchange(row: Row, redacted: Versions, _filters: Row) -> Row:
     return row | {"prompt": prompt, "answer": None if has_more else row["answer"]}
 
 
+def _entry(row: Row, redacted: Versions, filters: Row) -> Row | None:
+    """Return an entry of the audit, or a conversation that ran under a rule.
+
+    A label may be what was redacted, and a conversation under a rule counts events that may be: with these
+    filters nothing of such a conversation is found.
+    """
+    is_conversation = "version" not in row
+    if "label" in filters or (is_conversation and _OF_EVENT & filters.keys()):
+        return None
+    if is_conversation or row["version"] not in redacted:
+        return row
+    return None if _OF_EVENT & filters.keys() else row | NOT_TOLD
+
+
 def _are_any(versions: Versions, first: int, last: int) -> bool:
     return any(first <= version <= last for version in versions)
 
 
 _HIDDEN: Final[Mapping[str, Callable[[Row, Versions, Row], Row | None]]] = {
+    AUDIT.name: _entry,
     SEARCH.name: _hit,
     TOOL_LEDGER.name: _call,
     CONVERSATIONS.name: _conversation,

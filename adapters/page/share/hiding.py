@@ -35,6 +35,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
     ToolResultRejected,
 )
+from onrecord.domain.tools import ApprovalDecided
 from onrecord.projections.api import neutral_of, outcome_of, parts_of
 from onrecord.projections.history.timeline import Row
 
@@ -97,8 +98,8 @@ class Hiding:
 class Nature:
     """What an event is, as far as it counts for hiding.
 
-    `call_id` is that of the call whose result it is, or holds a document of. `holds_documents` counts
-    what may be one. `is_plain`: its texts are blocks of their own. `is_readable`: a call says what its
+    `call_id` is that of the call whose result it is, or holds a document of, or whose denial it is: the
+    result repeats that one's reason. `holds_documents` counts what may be one. `is_plain`: its texts are blocks of their own. `is_readable`: a call says what its
     arguments are.
     """
 
@@ -177,6 +178,8 @@ def nature_of(event: Event | Unrecognised | Erased) -> Nature:
             return Nature(holds_documents=any(map(_may_hold, content)))
         case DocumentExtracted(call_id=call_id):
             return Nature(call_id=call_id, holds_documents=True)
+        case ApprovalDecided(call_id=call_id, decision="denied"):
+            return Nature(call_id=call_id)
         case (
             ToolResultRecorded(call_id=call_id, content=content)
             | ToolResultRejected(call_id=call_id, content=content)
@@ -302,7 +305,7 @@ class _Fold:
         row, kinds = shown.row, self.hiding.kinds
         if Hidable.REASONING in kinds and _is_thought(row.kind):
             return "reasoning"
-        if Hidable.RESULTS in kinds and _is_result(row):
+        if Hidable.RESULTS in kinds and (_is_result(row) or nature.call_id is not None):
             return "results"
         if Hidable.DOCUMENTS in kinds and _may_name_document(shown, nature):
             return "documents"

@@ -333,3 +333,28 @@ def test_a_file_of_an_encrypted_store_is_in_clear_and_that_is_said(
         assert "Where is my parcel?" in Path("a.html").read_text()
     without = command("share", KEY, "--into", "b.html")
     assert (without.code, files()) == (1, ["a.html"])
+
+
+@pytest.mark.parametrize("first", ["result", "denial"])
+def test_the_reason_of_a_denial_goes_with_the_result_that_repeats_it(
+    command: Command, tmp_path: Path, first: str
+) -> None:
+    with onrecord.connect(url_of(tmp_path)) as store:
+        chat = store.conversation("denied")
+        wipe = onrecord.tool(lambda: "wiped", name="wipe", needs_approval=True)
+        chat.assistant("May I?", calls=[AssistantCall("wipe", {}, id="c9")])
+        onrecord.ToolRunner(chat, [wipe]).run()
+        chat.deny("c9", reason="because-of-lopez", actor="ben")
+        versions = {each.type: each.version for each in chat.events()}
+    shown = command("share", "denied", "--into", "-")
+    assert shown.out.count("because-of-lopez") == 2
+    hidden = command("share", "denied", "--into", "-", "--hide", "results")
+    assert "because-of-lopez" not in hidden.out
+    assert "results of tools, hidden by whoever made this file: 2" in hidden.err
+    type_ = "tool_result.recorded" if first == "result" else "approval.decided"
+    with onrecord.connect(url_of(tmp_path)) as store:
+        store.get("denied").redact(versions[type_])
+    for form in ("html", "json", "markdown"):
+        done = command("share", "denied", "--into", "-", "--as", form)
+        assert done.code == 0
+        assert "because-of-lopez" not in done.out, form

@@ -26,7 +26,7 @@ from tests.adapters.views.workers import Unfoldable, caught_up
 from tests.databases import url_of
 from tests.factories import TENANT, appending, prompt
 
-QUOTING = ("search", "tool_ledger", "conversations", "window")
+QUOTING = ("search", "tool_ledger", "conversations", "window", "audit")
 
 
 @dataclass
@@ -43,11 +43,17 @@ class Place:
         for view in QUOTING:
             self.store.views.keeper.pause(view)
 
+    def resume(self) -> None:
+        """Let the views go on, and fold what was done meanwhile."""
+        for view in QUOTING:
+            self.store.views.keeper.resume(view)
+        self.catch_up()
+
     def quoted(self, word: str) -> str:
         """All that the answers of the views quote, when somebody looks for a word."""
         views = self.store.views
         hits, calls = views.search(word), views.tool_calls()
-        entries = (*views.window("fish"), *views.conversations(), *calls, *hits)
+        entries = (*views.window("fish"), *views.conversations(), *views.audit(), *calls, *hits)
         return repr(entries).lower()
 
 
@@ -145,6 +151,47 @@ def test_the_audit_finds_by_a_text_no_event_that_was_redacted(place: Place) -> N
     assert len(place.store.views.audit(text="swordfish")) == 1
     chat.redact(chat.head().version)
     assert len(place.store.views.audit(text="swordfish")) == 0
+
+
+def test_the_audit_names_of_a_redacted_event_only_that_it_was(place: Place, tmp_path: Path) -> None:
+    paper = tmp_path / "paper.pdf"
+    paper.write_bytes(b"%PDF-1.7 fish")
+    chat = place.store.conversation("fish")
+    chat.instruct("Speak of fish.")
+    chat.user("What is it?", documents=[paper])
+    chat.annotate({"kind": "swordfish"})
+    chat.record_request({"model": "swordmodel", **chat.request("openai-chat")}, api="openai-chat")
+    chat.assistant("", calls=[onrecord.AssistantCall("swordtool", {})])
+    (call,) = chat.open_calls()
+    chat.tool_result(call.id, "It swims.")
+    place.store.conversation("other").user("It stays.")
+    place.stand_still()
+    audit = place.store.views.audit
+    before = {each.version: each for each in audit(conversation="fish")}
+    (rules,) = [each.sha256 for each in before.values() if each.type == "instructions.set"]
+    (digest,) = {each for entry in before.values() for each in entry.documents}
+    asks: dict[str, Callable[[], onrecord.Page[onrecord.AuditEntry]]] = {
+        "tool": partial(audit, tool="swordtool"),
+        "model": partial(audit, model="swordmodel"),
+        "outcome": partial(audit, outcome="done"),
+        "document": partial(audit, document=digest),
+        "label": partial(audit, label="kind", label_value="swordfish"),
+    }
+    assert all(len(ask()) for ask in asks.values())
+    assert rules is not None
+    assert len(place.store.views.in_force(instructions=rules)) == 1
+    for version in before:
+        chat.redact(version)
+    late = {each.version: each for each in audit(conversation="fish") if each.version in before}
+    assert late.keys() == before.keys(), "what was done stays"
+    told = ("api", "model", "tool", "sha256", "outcome")
+    assert {getattr(each, name) for each in late.values() for name in told} == {None}
+    assert {each.documents for each in late.values()} == {()}
+    assert [(name, ask().entries) for name, ask in asks.items() if len(ask())] == []
+    assert len(place.store.views.in_force(instructions=rules)) == 0
+    assert len(place.store.views.in_force(model="swordmodel")) == 0
+    place.resume()
+    assert {each.version: each for each in audit(conversation="fish")}.items() >= late.items()
 
 
 @dataclass(frozen=True, slots=True)
