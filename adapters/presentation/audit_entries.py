@@ -56,13 +56,13 @@ def audit_cells(entry: AuditEntry, name: str) -> AuditCells:
 def _about(entry: AuditEntry) -> str | None:
     """Return what an operator's fact or a redaction says."""
     if (redaction := redaction_of(entry)) is not None:
-        reason = f": {redaction.reason}" if redaction.reason else ""
+        reason = f": {redaction.short_reason}" if redaction.short_reason else ""
         return f"version {redaction.version}{reason}"
     return _kept_text(entry) if entry.erasure is None else _erasure_text(entry.erasure)
 
 
 def redaction_of(entry: AuditEntry) -> Redaction | None:
-    """Return what a redaction says; None of other entries, and where the log has it no more."""
+    """Return what a redaction says; None of other entries, and where it is erased or redacted itself."""
     if entry.type != REDACTED:
         return None
     # Here: it imports `projections.views.audit`, which the command line begins without.

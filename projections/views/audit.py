@@ -1,6 +1,7 @@
 """The audit view: who did what and when, with which model or tool and under which rules; a row an event.
 
-What was said is not in it, so it may be shown to people who must not read that. A redacted or
+What was said is not in it, so it may be shown to people who must not read that. Lists and reports add why
+something was redacted, which is somebody's text, from the log. A redacted or
 erased event keeps its row, without the model, the tool, the outcome and all digests. What the operators did is in it too: an
 erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased. So is
 what was told of a key of the service, of the tenant that it was made for, each legal hold that was

@@ -123,11 +123,12 @@ def audit(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who did what and when, with which model or tool; no content but with `--request`.
+    """Show who did what and when, with which model or tool; no content but with `--request`, and reasons.
 
-    Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
+    Erasures too: who and why, how much, and which forks stay. Of a redaction the event, and the reason that was
+    given: whoever may read the audit may read that. Piped: time, the actor's
     name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
-    what an erasure says, for whom it was done, how it went. All filters combine.
+    what an erasure or a redaction says, for whom it was done, how it went. All filters combine.
 
     Example: `onrecord audit --actor ann --since 2026-11-01`
 

@@ -131,7 +131,8 @@ def shown_deed(entry: AuditEntry) -> ShownDeed:
     if redaction is None:
         return shown
     path = _event_path(entry, redaction.version)
-    return replace(shown, redacted=redaction.version, redacted_path=path, reason=redaction.reason)
+    reason = redaction.short_reason
+    return replace(shown, redacted=redaction.version, redacted_path=path, reason=reason)
 
 
 def _audit(store: Store, query: AuditListQuery) -> ShownAudit:

@@ -121,3 +121,35 @@ def test_each_filter_of_the_command_finds_what_it_names(command: Command, url: s
     assert command("audit", "--outcome", "completed").columns[0][-1] == "completed"
     refused = command("audit", "--document", "waybill.pdf")
     assert (refused.code, "short id" in refused.err) == (1, True)
+
+
+def test_a_redaction_that_is_redacted_gives_its_reason_no_more(command: Command, url: str) -> None:
+    with closing(onrecord.connect(url)) as store:
+        chat = store.conversation("chat")
+        chat.user("It was Bob.")
+        told = chat.head().version
+        chat.redact(told, reason="names Bob")
+        redaction = chat.head().version
+    asked = ("audit", "--type", "content.redacted")
+    assert f"version {told}: names Bob" in command(*asked).out
+    with closing(onrecord.connect(url)) as store:
+        store.get("chat").redact(redaction, reason="named him again")
+    report = ("--report", str(Path(url.removeprefix("sqlite:///")).with_name("audit.html")))
+    for more in ((), ("--json",)):
+        shown = command(*asked, *more).out
+        assert "named him again" in shown
+        assert "names Bob" not in shown
+    assert command(*asked, *report).code == 0
+    assert "names Bob" not in Path(report[1]).read_text()
+
+
+def test_a_long_reason_of_a_redaction_is_cut_in_lists(command: Command, url: str) -> None:
+    with closing(onrecord.connect(url)) as store:
+        chat = store.conversation("chat")
+        chat.user("Hello")
+        chat.redact(chat.head().version, reason="why " * 1250)
+    (line,) = command("audit", "--type", "content.redacted").out.splitlines()
+    assert len(line) < 400
+    assert "why…" in line or "wh…" in line
+    entry = json.loads(command("audit", "--type", "content.redacted", "--json").out)["entries"][0]
+    assert entry["redaction"]["reason"] == "why " * 1250
