@@ -3,7 +3,8 @@ r"""What a text says, however it is spelled, and where each part of that stands 
 It is read without regard to capitals, to ligatures and widths of letters, to spaces and line ends between
 words, to colours of a terminal, and to characters that nobody sees. Escapes are read as what they stand for:
 ``\u00fc``, ``\xc3\xbc``, ``\"``, ``&amp;``, ``&#252;``, ``%C3%BC``, ``=C3=BC``, also where they are escaped
-several times. A plus between two words of an address is a space.
+several times. A plus between two words of an address is a space. A letter and its marks are read as one,
+however much of them one character stands for.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import unescape
 from io import StringIO
 from typing import Final, NamedTuple
@@ -59,17 +61,19 @@ class Reading:
     """A text as it is read, and where its parts stand in the source.
 
     A part is as long as its source, or stands for all of it. Numbers are in arrays: a text may have millions
-    of parts.
+    of parts. The source is a text, or another reading of it.
     """
 
     text: str
     starts: array[int]
     begins: array[int]
     ends: array[int]
+    of: Reading | None = None
 
     def source(self, start: int, end: int) -> Span:
         """Return where a span of the reading stands in the source."""
-        return Span(self._source_at(start).start, self._source_at(end - 1).end)
+        span = Span(self._source_at(start).start, self._source_at(end - 1).end)
+        return span if self.of is None else self.of.source(*span)
 
     def _source_at(self, offset: int) -> Span:
         at = bisect_right(self.starts, offset) - 1
@@ -81,29 +85,84 @@ class Reading:
 
 
 def readings_of(text: str) -> tuple[Reading, ...]:
-    """Return a text as it is, and as it reads with its escapes read, where that differs."""
-    as_it_is = _reading([(text, Span(0, len(text)))])
+    """Return a text as it is, and as it reads with its escapes read, where that differs.
+
+    Where letters and their marks are apart, each of both stands there with them as one, too.
+    """
+    as_it_is = _reading(_whole(text))
     read = _reading(_parts(text))
-    return (as_it_is,) if read.text == as_it_is.text else (as_it_is, read)
+    if read.text == as_it_is.text:
+        return as_it_is, *_composed(as_it_is, _whole(text))
+    return (
+        *(as_it_is, *_composed(as_it_is, _whole(text))),
+        *(read, *_composed(read, _parts(text))),
+    )
 
 
 def spellings_of(word: str) -> frozenset[str]:
     """Return how readings of texts spell a word."""
     forms = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
-    plain = (_folded(_readable(form)) for form in forms)
-    read = (_reading(_parts(form)).text for form in forms)
-    return frozenset(form for form in (*plain, *read) if form.strip())
+    readings = (each for form in forms for each in (*readings_of(_readable(form)), *_read(form)))
+    return frozenset(each.text for each in readings if each.text.strip())
 
 
-def _reading(parts: Iterable[tuple[str, Span]]) -> Reading:
+def _read(word: str) -> tuple[Reading, ...]:
+    read = _reading(_parts(word))
+    return read, *_composed(read, _parts(word))
+
+
+def _whole(text: str) -> Iterator[tuple[str, Span]]:
+    yield text, Span(0, len(text))
+
+
+def _composed(reading: Reading, parts: Iterable[tuple[str, Span]]) -> tuple[Reading, ...]:
+    """Return a reading of parts in which letters and their marks are one; none where they are in this one."""
+    if unicodedata.is_normalized("NFC", reading.text):
+        return ()
+    plain = _reading(parts, _unfolded)
+    return (_reading(_letters(plain.text), of=plain),)
+
+
+def _letters(text: str) -> Iterator[tuple[str, Span]]:
+    """Yield the parts of a text with letters and their marks as one: each of these stands for all its source."""
+    end = 0
+    for match in _marked_letters().finditer(text):
+        if end < match.start():
+            yield text[end : match.start()], Span(end, match.start())
+        end = match.end()
+        for each in unicodedata.normalize("NFKC", match[0]):
+            yield each, Span(*match.span())
+    if end < len(text):
+        yield text[end:], Span(end, len(text))
+
+
+@cache
+def _marked_letters() -> re.Pattern[str]:
+    """Return what finds a letter with its marks: nothing else is part of another character in Unicode."""
+    codes = (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))
+    marks = "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "M")
+    # No text has more on a letter (Stream-Safe Text Format), and to sort them takes time by their square.
+    return re.compile(f"(?s:.)[{marks}\u1161-\u1175\u11a8-\u11c2]{{1,30}}")
+
+
+def _reading(
+    parts: Iterable[tuple[str, Span]],
+    split: Callable[[str, Span], Iterable[tuple[str, int, int]]] | None = None,
+    of: Reading | None = None,
+) -> Reading:
+    """Return the reading of parts, without regard to capitals unless they are split otherwise."""
     text, starts, begins, ends = StringIO(), array("q"), array("q"), array("q")
     for part, span in parts:
-        for folded, begin, end in _folded_parts(part, span):
+        for folded, begin, end in (split or _folded_parts)(part, span):
             starts.append(text.tell())
             begins.append(begin)
             ends.append(end)
             text.write(folded)
-    return Reading(text.getvalue(), starts, begins, ends)
+    return Reading(text.getvalue(), starts, begins, ends, of)
+
+
+def _unfolded(part: str, span: Span) -> tuple[tuple[str, int, int], ...]:
+    return ((part, span.start, span.end),)
 
 
 def _folded_parts(part: str, span: Span) -> Iterator[tuple[str, int, int]]:

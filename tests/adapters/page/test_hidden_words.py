@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import quopri
 import time
+import unicodedata
 from collections.abc import Callable
 from html import escape
 from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onrecord.adapters.page.share.hidden_words import HIDDEN, HiddenWords
 from onrecord.adapters.presentation.control_characters import visible
@@ -92,6 +95,7 @@ def test_nothing_else_is_changed() -> None:
         ("a" * 2000, "a" * 131_072),
         ("a", "a" * 1_000_000),
         ("a" * 999 + "b" + "a" * 999, "a" * 999 + ("b" + "a" * 999) * 99),
+        ("\u00e1", "a\u0301" * 100_000),
     ],
 )
 def test_words_that_overlap_are_hidden_as_one_in_time_that_grows_with_the_text(
@@ -106,3 +110,54 @@ def test_all_that_overlaps_is_hidden() -> None:
     for word, text in (("aba", "xababax"), ("abcab", "xabcabcabx"), ("aab", "xaabaabx")):
         assert HiddenWords([word]).hide(text) == (f"x{HIDDEN}x", 1), word
     assert HiddenWords(["abaaba"]).hide("xabaabaabaabaxabaab") == (f"x{HIDDEN}xabaab", 1)
+
+
+LETTERS = (*"\u1ebf\u1ed9\u01d8\u1fb4\u0390\ud55c\u1e69\u00e9\u0958\u212bxi", "\u0b95\u0bca")
+"""Letters with up to three marks, of several scripts, and some without."""
+
+
+@st.composite
+def half_composed(draw: st.DrawFn) -> tuple[str, str]:
+    """A word, and the same in letters of which any part is composed, in capitals or not, escaped or not."""
+    word = "".join(draw(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=6)))
+    parts = list(unicodedata.normalize("NFD", word))
+    at = 0
+    while at + 1 < len(parts):
+        one = unicodedata.normalize("NFC", parts[at] + parts[at + 1])
+        if len(one) == 1 and draw(st.booleans()):
+            parts[at : at + 2] = [one]
+        else:
+            at += 1
+    spelled = "".join(parts)
+    assert unicodedata.normalize("NFC", spelled) == unicodedata.normalize("NFC", word)
+    spelled = "".join(json.dumps(each)[1:-1] if draw(st.booleans()) else each for each in spelled)
+    return word, spelled
+
+
+@given(half_composed(), st.sampled_from(["", "z", " "]))
+def test_a_word_is_hidden_in_letters_that_are_composed_in_part(
+    spelling: tuple[str, str], beside: str
+) -> None:
+    word, spelled = spelling
+    text = f"before{beside}{spelled}{beside}after"
+    hidden = f"before{beside}{HIDDEN}{beside}after"
+    assert HiddenWords([word]).hide(text) == (hidden, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ti\u00ea\u0301ng", "TI\u00ca\u0301NG", "ti\\u00ea\\u0301ng", "ti&ecirc;&#769;ng"],
+)
+def test_a_word_is_hidden_whose_letter_has_one_of_two_marks_apart(text: str) -> None:
+    assert HiddenWords(["Ti\u1ebfng"]).hide(f"x {text} y") == (f"x {HIDDEN} y", 1)
+
+
+def test_marks_in_another_order_are_hidden_whole() -> None:
+    assert HiddenWords(["a\u0323\u0301"]).hide("xa\u0301\u0323y") == (f"x{HIDDEN}y", 1)
+
+
+def test_a_letter_with_marks_without_end_takes_time_that_grows_with_them() -> None:
+    marks = "\u0301\u0323" * 100_000
+    began = time.process_time()
+    assert HiddenWords(["a"]).hide(f"xa{marks}") == (f"x{HIDDEN}{marks}", 1)
+    assert time.process_time() - began < 5
