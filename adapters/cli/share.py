@@ -116,6 +116,9 @@ def share(
     from onrecord.adapters.page.share.hidden_words import words_in
     from onrecord.adapters.page.share.hiding import Hiding
 
+    # Each by itself: one word that nobody sees must not pass beside others.
+    for each in word or ():
+        Hiding(words=(each,))
     hiding = Hiding(frozenset(hide or ()), words_in(lines))
     with open_store(context, url) as store:
         conversation = require_conversation(store, key)
@@ -155,11 +158,14 @@ def _words(words: list[str], file: Path | None) -> Iterator[str]:
 def _text(file: Path) -> str:
     try:
         data = sys.stdin.buffer.read() if file == STANDARD_INPUT else file.read_bytes()
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(f"{file} is no text in UTF-8") from None
     except OSError as exc:
         raise InvalidInput(f"{file} cannot be read: {exc.strerror}") from exc
+    if "\0" in text:  # As UTF-16 has it: its words would be found nowhere.
+        raise InvalidInput(f"{file} is no text in UTF-8")
+    return text
 
 
 def _build_file(

@@ -27,14 +27,18 @@ _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errn
 """How file systems without hard links refuse one."""
 
 
-def write_atomically(path: Path, pieces: Iterable[bytes], *, replace: bool) -> int:
+def write_atomically(
+    path: Path, pieces: Iterable[bytes], *, replace: bool, is_private: bool = False
+) -> int:
     """Write a file and return its size; OSError, and the old state, where that cannot be.
 
     FileExistsError where something has the name already; with `replace` a file gives way to the
-    new one, which keeps its permissions. A link is followed: what it names is written.
+    new one, which keeps its permissions, unless it `is_private`: then only its owner may read it.
+    A link is followed: what it names is written.
     """
     target = Path(os.path.realpath(path))
     mode = _mode_of(target, replace=replace)
+    mode = _PRIVATE if is_private else mode
     aside = _aside(target)
     try:
         size = _write(aside, pieces, mode)

@@ -66,6 +66,8 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
     write_atomically(path, [b"new"], replace=True)
     assert path.read_bytes() == b"new"
     assert mode_of(path) == 0o640
+    write_atomically(path, [b"newer"], replace=True, is_private=True)
+    assert (path.read_bytes(), mode_of(path)) == (b"newer", 0o600)
 
 
 @pytest.mark.parametrize("replace", [False, True])

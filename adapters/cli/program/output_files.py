@@ -19,8 +19,9 @@ def write_pieces(
 ) -> int | None:
     """Write pieces to a file, and return how many bytes; None where they went to standard output.
 
-    A file is written whole or not at all. One that is there stays, unless `replace` says that it goes; None
-    where the command has no such option. The files of the store itself stay in any case.
+    A file is written whole or not at all, and only its owner may read it. One that is there stays, unless
+    `replace` says that it goes; None where the command has no such option. The files of the store itself stay
+    in any case.
     """
     from onrecord.adapters.storage.atomic_files import write_atomically
     from onrecord.adapters.store import backend_of, tenancy_of
@@ -32,7 +33,7 @@ def write_pieces(
         return None
     files_of(store.url, backend_of(store), tenancy_of(store).spool).must_not_have(file)
     try:
-        return write_atomically(file, pieces, replace=bool(replace))
+        return write_atomically(file, pieces, replace=bool(replace), is_private=True)
     except FileExistsError as exc:
         otherwise = "choose another name" if replace is None else "choose another, or say --force"
         raise InvalidInput(f"{file} is there already: {otherwise}") from exc

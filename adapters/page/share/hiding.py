@@ -25,6 +25,7 @@ from onrecord.domain.content import (
     ToolResult,
 )
 from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import (
     DocumentExtracted,
     Event,
@@ -83,6 +84,11 @@ class Hiding:
     kinds: frozenset[Hidable] = frozenset()
     words: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse words of which none can be seen: InvalidInput, where otherwise nothing would be hidden."""
+        if self.words and not HiddenWords(self.words):
+            raise InvalidInput("the words to hide have nothing that can be seen")
+
     @property
     def is_asked(self) -> bool:
         """Return whether anything is hidden."""
@@ -99,8 +105,8 @@ class Nature:
     """What an event is, as far as it counts for hiding.
 
     `call_id` is that of the call whose result it is, or holds a document of, or whose denial it is: the
-    result repeats that one's reason. `holds_documents` counts what may be one. `is_plain`: its texts are blocks of their own. `is_readable`: a call says what its
-    arguments are.
+    result repeats that one's reason. `holds_documents` counts what may be one. `is_plain`: its texts are
+    blocks of their own. `is_readable`: a call says what its arguments are.
     """
 
     call_id: str | None = None

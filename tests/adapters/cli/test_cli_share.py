@@ -236,6 +236,9 @@ def test_a_file_that_is_there_stays_without_force(command: Command, tmp_path: Pa
     assert "a.html is there already: choose another, or say --force" in done.err
     assert command("share", KEY, "--into", "a.html", "--force").code == 0
     assert Path("a.html").read_text().startswith("<!doctype html>")
+    Path("a.html").chmod(0o644)
+    assert command("share", KEY, "--into", "a.html", "--force").code == 0
+    assert Path("a.html").stat().st_mode & 0o777 == 0o600, "only its owner can read it"
     own = command("share", KEY, "--into", str(tmp_path / "talks.db"), "--force")
     assert (own.code, "is a file of the store itself" in own.err) == (1, True)
 
@@ -358,3 +361,21 @@ def test_the_reason_of_a_denial_goes_with_the_result_that_repeats_it(
         done = command("share", "denied", "--into", "-", "--as", form)
         assert done.code == 0
         assert "because-of-lopez" not in done.out, form
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "error"),
+    [
+        (["--word", "\u200b"], b"", "nothing that can be seen"),
+        (["--word", "lopez", "--word", "\u200b\u00ad"], b"", "nothing that can be seen"),
+        (["--words", "words.txt"], "\u200b\n \u2060".encode(), "nothing that can be seen"),
+        (["--words", "words.txt"], "Ti".encode("utf-16-le"), "words.txt is no text in UTF-8"),
+        (["--words", "words.txt"], "Ti".encode("utf-16-be"), "words.txt is no text in UTF-8"),
+    ],
+)
+def test_words_of_which_nothing_can_be_found_make_no_file(
+    command: Command, arguments: list[str], data: bytes, error: str
+) -> None:
+    Path("words.txt").write_bytes(data)
+    done = command("share", KEY, "--into", "a.html", *arguments)
+    assert (done.code, error in done.err, Path("a.html").exists()) == (1, True, False)

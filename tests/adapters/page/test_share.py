@@ -291,3 +291,10 @@ def test_only_a_page_of_the_service_makes_a_file_of_what_is_there(page: Served) 
     assert 'name="first" min="1" max=' in text
     assert 'value="20"' in text
     assert page.ask("POST", "/c/nobody/share", headers=OWN_PAGE, body=body).status == 404
+
+
+def test_words_of_which_none_can_be_seen_make_no_file(page: Served) -> None:
+    body = urlencode({"words": "\u200b\r\n\u2060"}).encode()
+    answer = page.ask("POST", f"{PATH}/share", headers=OWN_PAGE, body=body)
+    assert (answer.status, "content-disposition" in answer.headers) == (422, False)
+    assert "nothing that can be seen" in answer.data.decode()
