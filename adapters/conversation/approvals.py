@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +28,7 @@ from onrecord.domain.errors import (
     VersionConflict,
 )
 from onrecord.domain.events import Event, ToolResultRecorded
+from onrecord.domain.head import Head
 from onrecord.domain.header import time_of
 from onrecord.domain.log import NewEvent, RecordedEvent
 from onrecord.domain.new_events import Attribution
@@ -35,9 +37,9 @@ from onrecord.domain.tools import ApprovalDecided
 if TYPE_CHECKING:
     from onrecord.adapters.storage.eventsourcing.approvals import Approvals
 
+_PAUSES: Final = (0.0, 0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+"""In seconds, before a denial is tried again where other writers were quicker."""
 _QUESTION: Final = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
-_TRIES: Final = 8
-"""How often a denial is tried where other writers are quicker."""
 
 
 class ApprovalQuestion(NamedTuple):
@@ -139,19 +141,16 @@ def deny(
         raise InvalidInput("say why: the model reads the reason")
     by = _decider(stream, actor)
     current = _question_if_given(question)
-    for tries_left in reversed(range(_TRIES)):
-        version = stream.head().version  # Before the look: what comes after it is a conflict.
+    while True:
+        head = stream.head()  # Before the look: what comes after it is a conflict.
         current = _question_to_decide(stream, call_given(call_id), current)
-        denial = _Denial(stream, by, why, version)
+        denial = _Denial(stream, by, why, head)
         approvals = _approvals(stream, current.call, denial.record)
         try:
             approvals.decide((call_id, current.call, current.number), "denied", why, by.actor)
         except VersionConflict:
-            if not tries_left:
-                raise
-        else:
-            return denial.result_done()
-    raise AssertionError("the last try returns or raises")
+            continue  # Something became of the call: look what is asked about it now.
+        return denial.result_done()
 
 
 def denial_text(reason: str | None) -> str:
@@ -176,29 +175,49 @@ def recorded_decision_on(
 
 @dataclass(slots=True)
 class _Denial:
-    """Records a decision with the result of its call in one append, as long as nothing else came."""
+    """Records a decision with the result of its call in one append, as long as nothing became of the call.
+
+    The log compares versions of the whole conversation. Where others say something else meanwhile, it is
+    appended again, at the version at which nothing became of the call. Of writers who never rest one is always
+    quicker: so the last try expects no version. It comes right behind a look at the head.
+    """
 
     stream: Stream
     by: Attribution
     reason: str
-    version: int
+    head: Head
     done: Done | None = None
 
     def record(self, decided: Event) -> bool:
-        """Record both; VersionConflict where anything was recorded since the version."""
+        """Record both; VersionConflict where something became of the call since the head."""
         if not isinstance(decided, ApprovalDecided):
             raise TypeError("a denial is a decision")
         result = self._result(decided.call_id)
         # Only where the id has a result already does a result say which call it is of.
         for call in (None, decided.call or None):
             drafts = self._draft(decided), self._draft(result.model_copy(update={"call": call}))
-            self.done = appended_once(self.stream, *drafts, expected_version=self.version)
+            self.done = self._append(drafts, decided.call_id)
             if self.done is not None:
                 return True
         current = self.stream.head().version
-        if current != self.version:
-            raise VersionConflict(self.version, current)
+        if current != self.head.version:
+            raise VersionConflict(self.head.version, current)
         return False
+
+    def _append(self, drafts: tuple[NewEvent, ...], call_id: str) -> Done | None:
+        for pause in _PAUSES:
+            try:
+                return appended_once(self.stream, *drafts, expected_version=self.head.version)
+            except VersionConflict:
+                time.sleep(pause)
+                self._look_again(call_id)
+        return appended_once(self.stream, *drafts)
+
+    def _look_again(self, call_id: str) -> None:
+        current = self.stream.head()
+        if _step_of(current, call_id) != _step_of(self.head, call_id):
+            raise VersionConflict(self.head.version, current.version)
+        self.head = current
 
     def result_done(self) -> Done:
         """Return where the result stands: it is the last one of the append."""
@@ -213,6 +232,14 @@ class _Denial:
 
     def _draft(self, event: Event) -> NewEvent:
         return self.stream.draft(event, by=self.by)
+
+
+def _step_of(head: Head, call_id: str) -> tuple[object, ...]:
+    """Return what differs where a call of an id got a result, was given up, or is another one.
+
+    A call of a conversation that this one was forked from is in no head: of that the log takes one result.
+    """
+    return head.open_calls.get(call_id), head.request, head.adopted
 
 
 def _decider(stream: Stream, actor: str | None) -> Attribution:

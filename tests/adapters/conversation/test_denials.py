@@ -1,7 +1,8 @@
 """A denial and its result are recorded at once, and whoever names a question decides no other."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
 
@@ -102,6 +103,57 @@ def test_a_denial_gives_its_result_to_no_later_call_of_the_same_id(
     assert [call.id for call in chat.open_calls()] == ["id_pay"]
     (later,) = chat.approvals()
     assert later.question != pending.question
+    assert "approval.decided" not in [event.type for event in chat.events()]
+
+
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_a_call_is_denied_however_fast_others_write(
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch, *, is_fork: bool
+) -> None:
+    call_tools(chat, ("pay", {"amount": 7}))
+    if is_fork:
+        chat = chat.fork("support/4712")
+    Payments().runner(chat).run()
+    backend = stream_of(chat).backend
+
+    def append_late(appends: Sequence[Append]) -> list[Verdict]:
+        with monkeypatch.context() as patched:
+            patched.setattr(backend, "append", partial(Memory.append, cast("Memory", backend)))
+            chat.signal("news")
+        return Memory.append(cast("Memory", backend), appends)
+
+    monkeypatch.setattr(backend, "append", append_late)
+    chat.deny("call_1", reason="too much")
+    assert chat.open_calls() == []
+    assert recorded_results(chat) == [
+        ("call_1", "Error: A person denied this call: too much", True)
+    ]
+    assert [event.type for event in chat.events()].count("approval.decided") == 1
+    with pytest.raises(AlreadyDecided):
+        chat.deny(
+            "call_1", reason="too much", question=onrecord.ApprovalQuestion(0 if is_fork else 3, 0)
+        )
+
+
+@pytest.mark.parametrize("late", ["result", "cancelled"])
+def test_a_call_that_got_a_result_meanwhile_is_not_denied(
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    call_tools(chat, ("pay", {"amount": 7}))
+    Payments().runner(chat).run()
+    backend = stream_of(chat).backend
+
+    def append_late(appends: Sequence[Append]) -> list[Verdict]:
+        monkeypatch.undo()
+        if late == "result":
+            chat.tool_result("call_1", "paid elsewhere")
+        else:
+            chat.cancel("call_1")
+        return backend.append(appends)
+
+    monkeypatch.setattr(backend, "append", append_late)
+    with pytest.raises(ApprovalNotAsked):
+        chat.deny("call_1", reason="too much")
     assert "approval.decided" not in [event.type for event in chat.events()]
 
 
