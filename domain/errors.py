@@ -304,7 +304,7 @@ class ApprovalNotAsked(OnrecordError):
 
     def __init__(self, asked: str = "about a call of that id") -> None:
         """Say what nobody is `asked`, and where those stand that somebody is asked about."""
-        super().__init__(f"nobody is asked {asked}: chat.approvals() lists the calls")
+        super().__init__(f"nobody is asked {asked}: `approvals` lists the calls")
 
 
 class AlreadyDecided(OnrecordError):

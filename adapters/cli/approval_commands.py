@@ -29,7 +29,7 @@ Actor = Annotated[
 Question = Annotated[
     str | None,
     typer.Option(
-        metavar="CALL:NUMBER",
+        metavar="VERSION:NUMBER",
         help="Decide this question only, as `onrecord approvals` shows it: a later call may have the same id.",
     ),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from pydantic import Field, PlainValidator
@@ -20,6 +20,9 @@ from onrecord.domain.actors import name_of
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.history.causes import actors_of
+
+_MOST: Final = 500
+"""How many of the last events are looked through for what was decided just now."""
 
 
 class ConfirmationQuery(Model):
@@ -62,19 +65,25 @@ def confirmation_path(
 def decision_to_confirm(
     store: Store, conversation: NamedConversation, query: ConfirmationQuery
 ) -> ShownDecision | None:
-    """Return the decision that a query names; None where it names none, or none is recorded."""
+    """Return the decision that a query names; None where it names none, or none was recorded lately."""
     if query.question is None or query.call is None:
         return None
-    return shown_decision(store, conversation, query.call, query.question)
+    lately = conversation.head.version - _MOST
+    return shown_decision(store, conversation, query.call, query.question, after=lately)
 
 
 def shown_decision(
-    store: Store, conversation: NamedConversation, call_id: str, question: ApprovalQuestion
+    store: Store,
+    conversation: NamedConversation,
+    call_id: str,
+    question: ApprovalQuestion,
+    *,
+    after: int = 0,
 ) -> ShownDecision | None:
-    """Return the decision on a question about a call; None where there is none."""
+    """Return the decision on a question about a call, after a version; None where there is none."""
     backend = backend_of(store)
-    events = backend.read(conversation.conversation_id, after=question.call)
-    recorded_decision = recorded_decision_on(events, call_id, question)
+    later = backend.read(conversation.conversation_id, after=max(after, question.call))
+    recorded_decision = recorded_decision_on(later, call_id, question)
     if recorded_decision is None:
         return None
     recorded, decision = recorded_decision

@@ -8,6 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import AlreadyDecided, ApprovalNotAsked, InvalidInput
 from onrecord.domain.log import Append, Verdict
 from onrecord.domain.tools import ApprovalDecided

@@ -16,9 +16,10 @@ from onrecord import AssistantCall, Conversation, Store
 from onrecord.adapters.conversation.approvals import request_approval
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
-from onrecord.adapters.page.approvals import pending, routes
+from onrecord.adapters.page.approvals import confirmation, pending, routes
 from onrecord.adapters.page.approvals.pending import ApprovalsPage, Cursor
 from onrecord.adapters.presentation.pending_calls import DOUBT
+from onrecord.domain.errors import VersionConflict
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import KEYS, TENANT, Keys
 from tests.adapters.service.served import Served, served
@@ -132,7 +133,9 @@ def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded
 ) -> None:
     place = press(page, first, reason="<i>sure</i>").headers["location"]
     assert place == "/approvals?question=3%3A0&call=c%2F1&key=a%2F%3Cb%3E"
-    assert status_of(text_of(page, place)) == f"writer {word} the call c/1 of pay in a/<b>."
+    confirmed = text_of(page, place)
+    assert status_of(confirmed) == f"writer {word} the call c/1 of pay in a/<b>."
+    assert confirmed.index('role="status"') < confirmed.index("No call waits for a person.")
     version = chat.head().version
     for second in (APPROVE, DENY):
         answer = press(page, second, "operator", reason="no", next="//evil.example")
@@ -250,6 +253,29 @@ def test_what_was_not_decided_is_not_confirmed(page: Served, chat: Conversation)
     denied = status_of(text_of(page, f"{PLACE}?question=3%3A0&call=c%2F1"))
     assert denied == "ben denied the call c/1 of pay in a/<b>."
     assert page.ask("GET", f"{PLACE}?question=approved&call=c%2F1", key="writer").status == 422
+
+
+def test_a_page_reads_only_the_last_events_for_what_was_decided_just_now(
+    page: Served, chat: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirmation, "_MOST", 3)
+    place = press(page, DENY, reason="no").headers["location"]
+    chat.signal("news")
+    assert status_of(text_of(page, place)) is not None
+    chat.signal("more news")
+    chat.signal("old news")
+    assert status_of(text_of(page, place)) is None
+    assert "writer denied the call" in press(page, APPROVE).data.decode()
+
+
+def test_a_decision_that_another_writer_came_before_is_a_conflict(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object) -> None:
+        raise VersionConflict(3, 4)
+
+    monkeypatch.setattr(routes.approvals, "deny", late)
+    assert press(page, DENY, reason="no").status == 409
 
 
 def test_a_long_look_for_calls_holds_up_nobody(
