@@ -20,6 +20,7 @@ from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
     from onrecord.adapters.conversation.approvals import ApprovalQuestion, PendingApproval
+    from onrecord.adapters.conversation.conversation import Conversation
 
 Call = Annotated[str, typer.Argument(help="The id of the call, as `onrecord approvals` shows it.")]
 Actor = Annotated[
@@ -75,10 +76,12 @@ def approve(
     """
     with open_store(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
-        conversation.approve(
-            call, reason=reason, actor=acting_name(actor), question=_question(question)
-        )
-        _report(call, "granted", as_json=as_json)
+        who, asked = acting_name(actor), _question(question)
+        pending = _pending_call(conversation, call, asked)
+        # What is reported is what was decided: where a call waits, its question is named.
+        asked = asked if pending is None else pending.question
+        conversation.approve(call, reason=reason, actor=who, question=asked)
+        _report(call, pending, "granted", who, as_json=as_json)
 
 
 def deny(
@@ -97,10 +100,12 @@ def deny(
     """
     with open_store(context, url) as store:
         conversation = store.conversation(require_conversation(store, key).require_key())
-        conversation.deny(
-            call, reason=reason, actor=acting_name(actor), question=_question(question)
-        )
-        _report(call, "denied", as_json=as_json)
+        who, asked = acting_name(actor), _question(question)
+        pending = _pending_call(conversation, call, asked)
+        # What is reported is what was decided: where a call waits, its question is named.
+        asked = asked if pending is None else pending.question
+        conversation.deny(call, reason=reason, actor=who, question=asked)
+        _report(call, pending, "denied", who, as_json=as_json)
 
 
 def _pending(store: Store, key: str | None) -> Iterator[tuple[str, PendingApproval]]:
@@ -117,11 +122,25 @@ def _question(text: str | None) -> ApprovalQuestion | None:
     return None if text is None else ApprovalQuestion.parse(text)
 
 
-def _report(call: str, decision: str, *, as_json: bool) -> None:
+def _pending_call(
+    conversation: Conversation, call: str, question: ApprovalQuestion | None
+) -> PendingApproval | None:
+    """Return the call of an id that waits; only where it has the question, if one is named."""
+    of_id = (each for each in conversation.approvals() if each.call.id == call)
+    return next((each for each in of_id if question in (None, each.question)), None)
+
+
+def _report(
+    call: str, pending: PendingApproval | None, decision: str, actor: str | None, *, as_json: bool
+) -> None:
+    tool = None if pending is None else pending.call.name
+    question = None if pending is None else str(pending.question)
     if as_json:
-        output.json_line({"call": call, "decision": decision})
-    else:
-        output.sentence(flat(f"The call {call} is {decision}."))
+        document = {"call": call, "tool": tool, "question": question}
+        output.json_line({**document, "decision": decision, "actor": actor})
+        return
+    of_tool = "" if tool is None else f" of {tool}"
+    output.sentence(flat(f"The call {call}{of_tool} is {decision}, by {actor}."))
 
 
 def _sentence(key: str, pending: PendingApproval) -> str:

@@ -11,6 +11,7 @@ from uuid import UUID
 from onrecord.domain.documents import essence_of
 from onrecord.domain.events import ConversationForked, RequestSent, ToolsDeclared
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.tools import ApprovalDecided, ApprovalRequested
 from onrecord.projections.history.held_documents import HeldDocument
 from onrecord.projections.history.side_branches import WHY
 from onrecord.projections.history.timeline import Row
@@ -37,6 +38,7 @@ MARKS: Final[Mapping[Mark, str]] = {
 
 _FOLDED: Final = frozenset({"thinking", "unfinished thinking", "instructions", "tools"})
 _CALLS: Final = frozenset({"tool call", "server call"})
+_OF_APPROVALS: Final = frozenset({"approval", "granted", "denied"})
 _PICTURES: Final = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"}
 )
@@ -64,7 +66,8 @@ class ShownRow:
     """A row of the timeline: how it is laid out, and where the other half of a call is.
 
     `name` is that of the tool of a call, and `text` then its arguments. `glimpse` is how a folded text
-    begins. `detail` is the JSON of what is declared. `cut` counts the characters of the text that are not
+    begins. `call_at` is the version of the call that somebody is asked about, or decided. `detail` is the JSON of what
+    is declared. `cut` counts the characters of the text that are not
     shown: a browser does not lay out a line of megabytes.
     """
 
@@ -73,6 +76,7 @@ class ShownRow:
     text: str
     name: str | None = None
     result_at: int | None = None
+    call_at: int | None = None
     glimpse: str | None = None
     detail: object = None
     cut: int = 0
@@ -183,6 +187,7 @@ def _row(row: Row, event: RecordedEvent, results: Mapping[int, int]) -> ShownRow
         text=text[:_LONGEST],
         name=name,
         result_at=results.get(row.version) if row.kind in _CALLS else None,
+        call_at=_call_at(event) if row.kind in _OF_APPROVALS else None,
         glimpse=_glimpse(text) if look == "folded" else None,
         detail=_detail(event) if row.kind == "tools" else None,
         cut=max(0, len(text) - _LONGEST),
@@ -204,6 +209,14 @@ def _look(row: Row) -> Look:
 def _glimpse(text: str) -> str:
     flat = " ".join(text[: 4 * _GLIMPSE].split())
     return flat if len(flat) <= _GLIMPSE and len(text) <= _GLIMPSE else f"{flat[:_GLIMPSE]}…"
+
+
+def _call_at(event: RecordedEvent) -> int | None:
+    """Return the version of the call that an approval is of; None where another conversation has the call."""
+    happened = event.event()
+    if not isinstance(happened, ApprovalRequested | ApprovalDecided):
+        return None
+    return happened.call or None
 
 
 def _detail(event: RecordedEvent) -> object:

@@ -1,5 +1,6 @@
 """`onrecord approvals`, `approve`, `deny`: a person decides about calls of tools."""
 
+from json import loads
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,19 @@ def test_a_granted_call_is_made_by_the_next_run_and_a_denied_one_never(
             ("call_1", "paid 7", False),
             ("call_2", "Error: A person denied this call: too much", True),
         ]
+
+
+def test_it_says_which_call_of_which_tool_was_decided_and_by_whom(run: Command, url: str) -> None:
+    done = run("deny", KEY, "call_1", "--reason", "no", "--actor", "ben", "--url", url, "--json")
+    assert loads(done.out) == {
+        "call": "call_1",
+        "tool": "pay",
+        "question": "3:0",
+        "decision": "denied",
+        "actor": "ben",
+    }
+    done = run("approve", KEY, "call_2", "--actor", "ben", "--url", url)
+    assert "The call call_2 of pay is granted, by ben." in done.out + done.err
 
 
 def test_what_was_decided_before_is_said_to_be(run: Command, url: str) -> None:

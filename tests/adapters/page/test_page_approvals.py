@@ -117,6 +117,10 @@ def test_whoever_presses_decides_and_returns_to_where_that_was(
     confirmed = text_of(page, place.partition("#")[0])
     assert status_of(confirmed) == f"{KEYS['writer'].name} approved the call c/1 of pay in a/<b>."
     assert f'href="{PLACE}?at=3#v3"' in confirmed
+    for kind in ("approval", "granted"):
+        row = re.search(rf">{kind}</b>(.*?)</p>", confirmed, re.DOTALL)
+        assert row is not None
+        assert f'of <a href="{PLACE}?at=3#v3">3</a>' in row[1]
     assert re.search(rf"granted</b>\s*<span class=.quiet.>{KEYS['writer'].name}</span>", confirmed)
     assert chat.approvals() == ()
     assert "No call waits for a person." in text_of(page, "/approvals")
