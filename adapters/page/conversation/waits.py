@@ -24,9 +24,11 @@ class Wait:
     """The periods in which a call waited for a person: one for each question, at least one.
 
     A period is over by a decision, or by the result of a call that nobody decided about.
+    `is_denied` where a person denied the call.
     """
 
     periods: tuple[Period, ...]
+    is_denied: bool = False
 
     @property
     def asked_at(self) -> int:
@@ -51,11 +53,14 @@ class Waits:
     _times: defaultdict[tuple[int, int], list[int]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    _denied: set[int] = field(default_factory=set[int])
 
     def take(self, members: JsonObject, at: int) -> None:
         """Take in the next question or decision and its time; what was erased tells nothing."""
         if "call" in members and "line" not in members:
             self._times[members["call"], members["number"]].append(at)
+            if members.get("decision") == "denied":
+                self._denied.add(members["call"])
 
     def wait_for(self, call_version: int, result_at: int | None) -> Wait | None:
         """Return the wait of a call that had its result at a time, None if nobody was asked about it."""
@@ -63,4 +68,4 @@ class Waits:
         while times := self._times.get((call_version, len(periods))):
             asked_at, *decided_at = times
             periods.append(Period(asked_at, decided_at[0] if decided_at else result_at))
-        return Wait(tuple(periods)) if periods else None
+        return Wait(tuple(periods), call_version in self._denied) if periods else None

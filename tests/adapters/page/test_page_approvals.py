@@ -13,6 +13,7 @@ import urllib3
 
 import onrecord
 from onrecord import AssistantCall, Conversation, Store
+from onrecord.adapters.conversation import approvals
 from onrecord.adapters.conversation.approvals import request_approval
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import open_calls
@@ -140,6 +141,7 @@ def test_who_comes_second_is_told_what_the_first_decided_and_nothing_is_recorded
     confirmed = text_of(page, place)
     assert status_of(confirmed) == f"writer {word} the call c/1 of pay in a/<b>."
     assert confirmed.index('role="status"') < confirmed.index("No call waits for a person.")
+    assert ('How it went">denied at' in text_of(page, f"{PLACE}/times")) is (word == "denied")
     version = chat.head().version
     for second in (APPROVE, DENY):
         answer = press(page, second, "operator", reason="no", next="//evil.example")
@@ -278,7 +280,7 @@ def test_a_decision_that_another_writer_came_before_is_a_conflict(
     def late(*_: object) -> None:
         raise VersionConflict(3, 4)
 
-    monkeypatch.setattr(routes.approvals, "deny", late)
+    monkeypatch.setattr(approvals, "deny", late)
     assert press(page, DENY, reason="no").status == 409
 
 

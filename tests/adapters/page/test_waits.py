@@ -6,7 +6,7 @@ import pytest
 
 from onrecord.adapters.page.conversation.axis import Span, axis_of
 from onrecord.adapters.page.conversation.time_tables import extremes_of, totals_of
-from onrecord.adapters.page.conversation.waits import Period, Wait
+from onrecord.adapters.page.conversation.waits import Period, Wait, Waits
 from onrecord.adapters.page.conversation.waterfall import Cut, waterfall_of
 from onrecord.domain.tools import ApprovalDecided, ApprovalRequested
 from tests.adapters.page.test_times import DAY, SECOND, Story
@@ -26,6 +26,16 @@ def period(asked: float, ended: float | None) -> Period:
     return Period(
         DAY + round(asked * SECOND), None if ended is None else DAY + round(ended * SECOND)
     )
+
+
+def test_a_denied_call_is_told_as_such() -> None:
+    waits = Waits()
+    waits.take({"call": 3, "number": 0}, 1)
+    waits.take({"call": 3, "number": 0, "decision": "denied"}, 5)
+    waits.take({"call": 4, "number": 0}, 1)
+    waits.take({"call": 4, "number": 0, "decision": "granted"}, 5)
+    assert waits.wait_for(3, 5) == Wait((Period(1, 5),), is_denied=True)
+    assert waits.wait_for(4, 9) == Wait((Period(1, 5),))
 
 
 def test_a_wait_for_a_person_is_no_time_of_the_call_and_is_told_apart() -> None:
