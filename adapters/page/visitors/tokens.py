@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet, KeySetSerialization
+from joserfc.jwk import JWKRegistry, Key, KeySet
 from joserfc.jws import JWSRegistry
 
-from onrecord.adapters.page.visitors.issuer import Client, Logout, NotProven
+from onrecord.adapters.page.visitors.issuer import Client, IssuerAway, Logout, NotProven
 from onrecord.adapters.page.visitors.people import Claims, person_id
 
 _ALGORITHMS: Final = (
@@ -29,7 +29,10 @@ _LOGOUT: Final = "http://schemas.openid.net/event/backchannel-logout"
 _LOGOUT_SECONDS: Final = 600
 """How old a logout token is at most. Older drafts gave it no end."""
 
-_UNSOUND: Final = (JoseError, ValueError, TypeError, KeyError, AttributeError)
+_EMAIL: Final = frozenset(("email", "email_verified"))
+"""The claims that are taken from one document."""
+
+_UNSOUND: Final = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What is raised for tokens, keys and claims that are not as they should be."""
 
 
@@ -76,7 +79,15 @@ def claims_with(claims: Claims, userinfo: Claims) -> Claims:
     """
     if userinfo.get("sub") != claims["sub"]:
         raise NotProven("the userinfo is of somebody else")
-    return {**userinfo, **claims}
+    # That one document says "verified" says nothing of an email in the other one.
+    email = _email_of(claims) or _email_of(userinfo)
+    rest = {name: value for name, value in {**userinfo, **claims}.items() if name not in _EMAIL}
+    return {**rest, **email}
+
+
+def _email_of(document: Claims) -> Claims:
+    """Return the email of a document and whether it is verified; nothing where it lacks one of both."""
+    return {name: document[name] for name in _EMAIL} if document.keys() >= _EMAIL else {}
 
 
 def proven_logout(token: str, keys: Mapping[str, object], client: Client, now: int) -> Logout:
@@ -117,6 +128,26 @@ def _logout_of(claims: Claims, now: int) -> Logout:
     return Logout(id_, None if sub is None else person_id(claims), login_id)
 
 
+def key_set(document: Mapping[str, object]) -> KeySet:
+    """Return the keys of a document that are understood; the others are ignored (RFC 7517, 5)."""
+    entries = document.get("keys")
+    if not isinstance(entries, list):
+        raise IssuerAway("its keys are no list")
+    keys = map(_key, cast("list[object]", entries))
+    return KeySet([key for key in keys if key is not None])
+
+
+def _key(entry: object) -> Key | None:
+    if not isinstance(entry, dict):
+        return None
+    try:
+        key = JWKRegistry.import_key(cast("dict[str, Any]", entry))
+        key.ensure_kid()
+    except _UNSOUND:
+        return None
+    return key
+
+
 def _text(claims: Claims, name: str) -> str | None:
     value = claims.get(name)
     if value is None or (isinstance(value, str) and value):
@@ -128,8 +159,7 @@ def _signed(token: str, keys: Mapping[str, object]) -> jwt.Token:
     """Return a token that one of these keys signed; NotProven where none did."""
     registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
     try:
-        key_set = KeySet.import_key_set(cast("KeySetSerialization", keys))
-        return jwt.decode(token, key_set, registry=registry)
+        return jwt.decode(token, key_set(keys), registry=registry)
     except _UNSOUND as error:
         raise _not_proven(error) from None
 

@@ -32,6 +32,8 @@ class LocalIssuer:
 
     url: str = ""
     key: ECKey = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "k1"}))
+    other_keys: list[object] = field(default_factory=list[object])
+    """The keys that it lists before its own."""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     claims: dict[str, Any] = field(default_factory=lambda: dict[str, Any](ADA))
     sign: Callable[[dict[str, Any]], str | None] | None = None
@@ -102,7 +104,7 @@ class LocalIssuer:
 
     async def _keys(self, request: Request) -> Response:
         del request
-        return JSONResponse({"keys": [self.key.as_dict(private=False)]})
+        return JSONResponse({"keys": [*self.other_keys, self.key.as_dict(private=False)]})
 
 
 @contextmanager

@@ -350,6 +350,52 @@ def test_what_the_issuer_says_of_somebody_else_lets_nobody_in(page: Page, sub: o
     assert begins_nothing(page.sign_in(), 403)
 
 
+@pytest.mark.parametrize(
+    ("id_token", "userinfo"),
+    [
+        ({"email": "ada@example.org"}, {"email": "eve@example.org", "email_verified": True}),
+        ({"email_verified": True}, {"email": "ada@example.org", "email_verified": False}),
+        ({"email": "ada@example.org"}, {"email_verified": True}),
+        ({"email_verified": True}, {"email": "ada@example.org"}),
+        (
+            {"email": "eve@example.org", "email_verified": True},
+            {"email": "ada@example.org", "email_verified": True},
+        ),
+    ],
+)
+def test_what_one_document_says_of_an_email_verifies_none_of_the_other(
+    page: Page, id_token: dict[str, Any], userinfo: dict[str, Any]
+) -> None:
+    page.issuer.claims = {"sub": "4711", **id_token}
+    page.issuer.userinfo = {"sub": "4711", **userinfo}
+    assert begins_nothing(page.sign_in(), 403)
+
+
+def test_an_email_that_only_the_userinfo_says_is_verified_counts(page: Page) -> None:
+    page.issuer.claims = {"sub": "4711", "email": "ada@example.org"}
+    page.issuer.userinfo = ADA
+    session = cookies_of(page.sign_in())["onrecord"]
+    assert ">ada@example.org<" in page.get("/", session).data.decode()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        {"kty": "EC", "crv": "P-9", "x": "AA", "y": "AA", "kid": "k0"},
+        {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "kid": "k0"},
+        {"kty": "LATTICE", "kid": "k0"},
+        {"kty": "oct", "kid": "k0"},
+        {"kid": "k0"},
+        {"kty": ["EC"]},
+        {},
+        None,
+    ],
+)
+def test_a_key_of_the_issuer_that_is_not_understood_is_ignored(page: Page, key: object) -> None:
+    page.issuer.other_keys = [key]
+    assert page.sign_in().headers["location"] == "/"
+
+
 def test_an_issuer_that_does_not_say_more_where_it_said_it_would_lets_nobody_in(page: Page) -> None:
     page.issuer.metadata["userinfo_endpoint"] = f"{page.issuer.url}/nothing"
     assert begins_nothing(page.sign_in(), 503)
