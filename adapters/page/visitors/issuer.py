@@ -21,6 +21,7 @@ _NEEDED_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_ur
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+# Logs show errors by their types. The texts of these two are ours and hold nothing of a token: log `str(error)`.
 class IssuerAway(Exception):
     """The issuer does not answer, or not as an issuer does."""
 

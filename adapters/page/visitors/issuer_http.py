@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -34,7 +35,7 @@ class IssuerHttp:
         if authorization is not None and status in _BAD_REQUESTS:
             raise NotProven(f"the issuer refuses the access token: {status}")
         if status != _OK:
-            raise IssuerAway(f"it answers with {status}")
+            raise IssuerAway(f"{_host(url)} answers with {status}")
         return _object(body)
 
     async def post(
@@ -51,7 +52,7 @@ class IssuerHttp:
                 raise ClientRefused(f"the issuer refuses the client or its secret: {status}")
             raise NotProven(f"the issuer refuses the code: {status}")
         if status != _OK:
-            raise IssuerAway(f"it answers with {status}")
+            raise IssuerAway(f"{_host(url)} answers with {status}")
         return _object(body)
 
     async def _answer(
@@ -79,7 +80,23 @@ class IssuerHttp:
             ):
                 return response.status, await _bounded(response)
         except (aiohttp.ClientError, OSError) as error:
-            raise IssuerAway(type(error).__name__) from None
+            raise IssuerAway(f"{_host(url)}: {self._cause(error)}") from None
+
+    def _cause(self, error: Exception) -> str:
+        """Return why there is no answer, without what the issuer sent: that may be anything."""
+        match error:
+            case TimeoutError():
+                return f"no answer within {self.seconds:g} seconds"
+            case aiohttp.ClientConnectorCertificateError():
+                return f"its certificate is not trusted: {error.certificate_error}"
+            case OSError(strerror=str(text)):
+                return text
+            case _:
+                return type(error).__name__
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> bytes:

@@ -130,7 +130,7 @@ class IssuerSignIn:
         try:
             return await self.issuer.claims(query.code, login, query.iss)
         except NotProven as error:
-            _LOG.warning("a login proves nobody: %s", error)
+            _LOG.warning("a login proves nobody: %s", str(error))
             raise Problem(_NOT_PROVEN, "What it sent is not taken. The log says why.") from None
         except IssuerAway as error:
             raise _away(error) from None
@@ -167,5 +167,5 @@ def routes_of(issuer: IssuerSignIn, visitors: Visitors) -> tuple[Route[Any, Any]
 
 
 def _away(error: IssuerAway) -> Problem:
-    _LOG.warning("the issuer of logins cannot be asked: %s", error)
+    _LOG.warning("the issuer of logins cannot be asked: %s", str(error))
     return Problem(_AWAY, "Try again later, or sign in with a key.")

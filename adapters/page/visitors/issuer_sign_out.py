@@ -57,7 +57,7 @@ class IssuerSignOut:
         try:
             return await self._issuer.logout(token)
         except (NotProven, IssuerAway) as error:
-            _LOG.warning("a logout token signs nobody out: %s", error)
+            _LOG.warning("a logout token signs nobody out: %s", str(error))
             raise Problem(_REFUSED, "The logout token is not taken. The log says why.") from None
         finally:
             self._open.leave(None)

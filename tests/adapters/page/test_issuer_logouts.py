@@ -14,6 +14,7 @@ import urllib3
 from onrecord.adapters.page.visitors.issuer import IssuerAway
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.issuer_sign_out import LOGOUT
+from onrecord.adapters.telemetry.logs import Masking
 from tests.adapters.page.hostile_tokens import (
     by_another_key,
     by_public_key,
@@ -162,6 +163,14 @@ def test_a_token_that_the_issuer_did_not_sign_signs_nobody_out(
 def test_what_is_no_token_signs_nobody_out(page: Page, body: bytes) -> None:
     assert page.service.ask("POST", LOGOUT, body=body, headers=FORM).status == 400
     assert page.service.ask("POST", LOGOUT, json={"logout_token": "a"}).status == 415
+
+
+def test_the_log_says_why_nobody_was_signed_out(
+    page: Page, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.addFilter(Masking())
+    sign_out(page, nonce="one")
+    assert "a logout token signs nobody out: a logout token has no nonce" in caplog.text
 
 
 def test_a_token_counts_once(page: Page) -> None:

@@ -25,6 +25,7 @@ from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
 from onrecord.adapters.presentation.conversations import require_conversation
 from onrecord.adapters.service.access import Keyring
+from onrecord.adapters.telemetry.logs import Masking
 from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import ADA, CLIENT, SECRET, LocalIssuer, local_issuer
 from tests.adapters.page.test_page_approvals import chat_with_pending_call
@@ -148,6 +149,7 @@ def test_an_issuer_that_lists_two_ways_may_take_one_of_this_client(
 def test_an_issuer_that_takes_the_secret_nowhere_is_told_of_in_the_log(
     page: Page, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.handler.addFilter(Masking())
     page.issuer.refuses = "header"
     assert begins_nothing(page.sign_in(), 403)
     assert "the issuer refuses the client or its secret" in caplog.text
@@ -404,7 +406,8 @@ def test_an_issuer_that_does_not_say_more_where_it_said_it_would_lets_nobody_in(
 # An issuer that is not there.
 
 
-def test_an_issuer_that_does_not_answer_holds_nobody_up() -> None:
+def test_an_issuer_that_does_not_answer_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.addFilter(Masking())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = Client(f"http://127.0.0.1:{silent.getsockname()[1]}", CLIENT, SECRET)
         issuer = OpenIdIssuer(client, IssuerHttp(seconds=0.05))
@@ -413,6 +416,18 @@ def test_an_issuer_that_does_not_answer_holds_nobody_up() -> None:
             answer = service.ask("GET", "/sign-in/issuer")
     assert (answer.status, "set-cookie" in answer.headers) == (503, False)
     assert "The issuer cannot be asked now." in answer.data.decode()
+    assert f"{issuer.host}: no answer within 0.05 seconds" in caplog.text
+
+
+def test_the_log_says_why_an_issuer_cannot_be_asked(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.addFilter(Masking())
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        host = f"127.0.0.1:{closed.getsockname()[1]}"
+    issuer = OpenIdIssuer(Client(f"http://{host}", CLIENT, SECRET))
+    sign_in = IssuerSignIn(issuer, [role_rule(RULES[0])])
+    with served(keyring=Keys(), issuer=sign_in) as service:
+        assert service.ask("GET", "/sign-in/issuer").status == 503
+    assert f"the issuer of logins cannot be asked: {host}: Connect call failed" in caplog.text
 
 
 @pytest.mark.parametrize(
