@@ -12,10 +12,9 @@ from onrecord.adapters.page.forms import form_of
 from onrecord.adapters.page.visitors.issuer import Issuer, IssuerAway, Logout, NotProven
 from onrecord.adapters.page.visitors.issuer_logouts import IssuerLogouts
 from onrecord.adapters.page.visitors.sign_in import open_to_all
-from onrecord.adapters.page.visitors.visitors import MOST_STRANGERS, Visitors
+from onrecord.adapters.page.visitors.visitors import Visitors
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.problems import Problem, response_of
-from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.storage.http.problem_types import ProblemType
 
@@ -32,14 +31,10 @@ class IssuerSignOut:
     """The answer to an issuer that signs people out."""
 
     def __init__(self, visitors: Visitors, issuer: Issuer, logouts: IssuerLogouts) -> None:
-        """End sessions of these visitors, and keep the logouts.
-
-        Strangers may ask, so few are answered at once; logins have room of their own.
-        """
+        """End sessions of these visitors, and keep the logouts."""
         self._visitors = visitors
         self._issuer = issuer
         self._logouts = logouts
-        self._open = Quota(MOST_STRANGERS)
 
     async def sign_out(self, call: Call[Empty, Empty]) -> Response:
         """End the sessions of whom the issuer signed out; there may be none."""
@@ -53,14 +48,11 @@ class IssuerSignOut:
         return Response(status_code=200, headers={"cache-control": "no-store"})
 
     async def _proven(self, token: str) -> Logout:
-        self._open.enter(None)
         try:
             return await self._issuer.logout(token)
         except (NotProven, IssuerAway) as error:
             _LOG.warning("a logout token signs nobody out: %s", str(error))
             raise Problem(_REFUSED, "The logout token is not taken. The log says why.") from None
-        finally:
-            self._open.leave(None)
 
 
 def route_of(visitors: Visitors, issuer: Issuer, logouts: IssuerLogouts) -> Route[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 from urllib.parse import quote
 
@@ -24,12 +24,18 @@ from onrecord.adapters.page.visitors.issuer import (
     metadata_of,
 )
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
+from onrecord.adapters.page.visitors.issuer_keys import IssuerKeys
 from onrecord.adapters.page.visitors.pending_logins import PendingLogin
 from onrecord.adapters.page.visitors.people import Claims
-from onrecord.adapters.page.visitors.tokens import claims_with, proven_claims, proven_logout
+from onrecord.adapters.page.visitors.tokens import (
+    claims_with,
+    key_id_of_logout,
+    proven_claims,
+    proven_logout,
+)
 
 _KNOWN_FOR: Final = 3_600.0
-"""How many seconds the endpoints of the issuer are kept. Its keys are asked for at each login."""
+"""How many seconds the endpoints of the issuer are kept. Its keys are kept apart from them."""
 
 
 class OpenIdIssuer:
@@ -51,6 +57,7 @@ class OpenIdIssuer:
         self._looking = asyncio.Lock()
         self._known: Metadata | None = None
         self._known_until = 0.0
+        self._keys = IssuerKeys(self._jwks, elapsed)
 
     @property
     def host(self) -> str:
@@ -94,7 +101,7 @@ class OpenIdIssuer:
         if not is_named_right:
             raise NotProven("another issuer sent the browser back")
         answer = await self._redeemed(code, login, metadata)
-        keys = await self._http.get(metadata.jwks_uri)
+        keys = await self._keys.newest()
         claims = proven_claims(answer, keys, self._client, login.nonce, int(self._now()))
         token = answer.get("access_token")
         if metadata.userinfo_endpoint is None or not isinstance(token, str):
@@ -104,7 +111,8 @@ class OpenIdIssuer:
 
     async def logout(self, token: str) -> Logout:
         """Return whom a logout token signs out; NotProven and IssuerAway as `Issuer` has it."""
-        keys = await self._http.get((await self._metadata()).jwks_uri)
+        kid = key_id_of_logout(token, self._client, int(self._now()))
+        keys = await self._keys.having(kid)
         return proven_logout(token, keys, self._client, int(self._now()))
 
     async def _redeemed(
@@ -125,6 +133,9 @@ class OpenIdIssuer:
         return await self._http.post(
             metadata.token_endpoint, *_token_request(self._client, last, code, login)
         )
+
+    async def _jwks(self) -> Mapping[str, object]:
+        return await self._http.get((await self._metadata()).jwks_uri)
 
     async def _metadata(self) -> Metadata:
         async with self._looking:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final, Protocol, cast
 
 from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key, KeySet
 from joserfc.jws import JWSRegistry
@@ -19,6 +20,8 @@ _ALGORITHMS: Final = (
     *("ES256", "ES384", "ES512"),
 )
 """Signatures by a private key of the issuer. Not `none`, and none by a secret that the service knows too."""
+
+_REGISTRY: Final = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
 
 _LEEWAY: Final = 60
 """How many seconds the clocks of the issuer and of the service may differ."""
@@ -44,7 +47,7 @@ class _Checked(Protocol):
 
 def proven_claims(
     answer: Mapping[str, object],
-    keys: Mapping[str, object],
+    keys: KeySet,
     client: Client,
     nonce: str,
     now: int,
@@ -90,13 +93,35 @@ def _email_of(document: Claims) -> Claims:
     return {name: document[name] for name in _EMAIL} if document.keys() >= _EMAIL else {}
 
 
-def proven_logout(token: str, keys: Mapping[str, object], client: Client, now: int) -> Logout:
+def key_id_of_logout(token: str, client: Client, now: int) -> str | None:
+    """Return the id of the key that a token says it is signed by; None where it says none.
+
+    NotProven where it would be no logout token for this client even if it were signed: anybody can send
+    one, and to look costs nothing.
+    """
+    try:
+        unproven = jws.extract_compact(token.encode(), registry=_REGISTRY)
+        header, claims = unproven.headers(), json.loads(cast("bytes", unproven.payload))
+        if header.get("alg") not in _ALGORITHMS:
+            raise NotProven("the token is signed in no way that counts")
+        if not isinstance(claims, dict):
+            raise NotProven("the token has no claims")
+        _checked_logout(cast("Claims", claims), client, now)
+    except _UNSOUND as error:
+        raise _not_proven(error) from None
+    return _text(header, "kid")
+
+
+def proven_logout(token: str, keys: KeySet, client: Client, now: int) -> Logout:
     """Return whom a logout token signs out, if one of the issuer's keys signed it.
 
     NotProven where it did not, or the token is another issuer's, another client's, old, or no logout token
     (OpenID Connect Back-Channel Logout 1.0, 2.6).
     """
-    signed = _signed(token, keys)
+    return _checked_logout(_signed(token, keys).claims, client, now)
+
+
+def _checked_logout(claims: Claims, client: Client, now: int) -> Logout:
     rules = jwt.JWTClaimsRegistry(
         now,
         _LEEWAY,
@@ -105,10 +130,10 @@ def proven_logout(token: str, keys: Mapping[str, object], client: Client, now: i
         iat={"essential": True},
     )
     try:
-        rules.validate(signed.claims)
+        rules.validate(dict(claims))
     except _UNSOUND as error:
         raise _not_proven(error) from None
-    return _logout_of(signed.claims, now)
+    return _logout_of(claims, now)
 
 
 def _logout_of(claims: Claims, now: int) -> Logout:
@@ -155,11 +180,10 @@ def _text(claims: Claims, name: str) -> str | None:
     raise NotProven(f"{name} is no text")
 
 
-def _signed(token: str, keys: Mapping[str, object]) -> jwt.Token:
+def _signed(token: str, keys: KeySet) -> jwt.Token:
     """Return a token that one of these keys signed; NotProven where none did."""
-    registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
     try:
-        return jwt.decode(token, key_set(keys), registry=registry)
+        return jwt.decode(token, keys, registry=_REGISTRY)
     except _UNSOUND as error:
         raise _not_proven(error) from None
 

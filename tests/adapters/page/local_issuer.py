@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import secrets
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tests.adapters.service.served import running
+from tests.patience import PATIENCE
 
 CLIENT = "onrecord page"
 SECRET = "s:w/ordfish"
@@ -34,6 +37,9 @@ class LocalIssuer:
     key: ECKey = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "k1"}))
     other_keys: list[object] = field(default_factory=list[object])
     """The keys that it lists before its own."""
+    asked_for_keys: int = 0
+    gives_keys: threading.Event = field(default_factory=threading.Event)
+    """Whether it answers when it is asked for its keys, and does not keep whoever asks waiting."""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     claims: dict[str, Any] = field(default_factory=lambda: dict[str, Any](ADA))
     sign: Callable[[dict[str, Any]], str | None] | None = None
@@ -58,7 +64,10 @@ class LocalIssuer:
         )
 
     def signed(self, claims: dict[str, Any]) -> str:
-        return jwt.encode({"alg": "ES256", "kid": "k1"}, claims, self.key)
+        return jwt.encode({"alg": "ES256", "kid": self.key.kid}, claims, self.key)
+
+    def change_key(self, kid: str) -> None:
+        self.key = ECKey.generate_key("P-256", {"kid": kid})
 
     async def _metadata(self, request: Request) -> Response:
         del request
@@ -104,12 +113,15 @@ class LocalIssuer:
 
     async def _keys(self, request: Request) -> Response:
         del request
+        self.asked_for_keys += 1
+        await asyncio.to_thread(self.gives_keys.wait, PATIENCE)
         return JSONResponse({"keys": [*self.other_keys, self.key.as_dict(private=False)]})
 
 
 @contextmanager
 def local_issuer() -> Generator[LocalIssuer]:
     issuer = LocalIssuer()
+    issuer.gives_keys.set()
     with running(issuer.app()) as (url, _):
         issuer.url = url
         yield issuer

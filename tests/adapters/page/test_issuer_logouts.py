@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from threading import Thread
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 import urllib3
+from joserfc import jwt
 
 from onrecord.adapters.page.visitors.issuer import IssuerAway
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
+from onrecord.adapters.page.visitors.issuer_keys import PAUSE
 from onrecord.adapters.page.visitors.issuer_sign_out import LOGOUT
 from onrecord.adapters.telemetry.logs import Masking
 from tests.adapters.page.hostile_tokens import (
@@ -20,12 +25,14 @@ from tests.adapters.page.hostile_tokens import (
     by_public_key,
     by_secret,
     changed_after_signing,
+    encoded,
     unsigned,
 )
 from tests.adapters.page.local_issuer import ADA, CLIENT, LocalIssuer, local_issuer
 from tests.adapters.page.test_issuer_sign_in import Page, cookies_of, served_by
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.page.test_visitors import FORM, OWN
+from tests.patience import join, until
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -220,21 +227,131 @@ def test_a_logout_that_comes_during_a_login_ends_it(
     assert is_in(page, signed_in(page)) == [True]
 
 
-def test_an_issuer_that_cannot_be_asked_signs_nobody_out(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def away(http: IssuerHttp, url: str) -> dict[str, object]:
-        del http, url
-        raise IssuerAway("no answer")
+@pytest.fixture
+def issuer_away(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    @contextmanager
+    def while_away() -> Iterator[None]:
+        async def away(http: IssuerHttp, url: str) -> dict[str, object]:
+            del http, url
+            raise IssuerAway("no answer")
 
+        with monkeypatch.context() as patched:
+            patched.setattr(IssuerHttp, "get", away)
+            yield
+
+    return while_away
+
+
+def test_an_issuer_that_cannot_be_asked_for_its_key_signs_nobody_out(
+    page: Page, issuer_away: Callable[[], AbstractContextManager[None]]
+) -> None:
     session = signed_in(page)
-    with monkeypatch.context() as patched:
-        patched.setattr(IssuerHttp, "get", away)
+    page.issuer.change_key("k2")
+    with issuer_away():
         assert sign_out(page).status == 400
     assert is_in(page, session) == [True]
     # The issuer sends the same token once more.
+    page.clock.now += PAUSE
     assert sign_out(page).status == 200
     assert is_in(page, session) == [False]
+
+
+def test_an_issuer_whose_key_is_known_need_not_be_asked(
+    page: Page, issuer_away: Callable[[], AbstractContextManager[None]]
+) -> None:
+    session = signed_in(page)
+    with issuer_away():
+        assert sign_out(page).status == 200
+    assert is_in(page, session) == [False]
+
+
+# Strangers, who can make up all of a token but the signature.
+
+
+def signed_header(header: object, claims: object) -> str:
+    parts = (encoded(json.dumps(part).encode()) for part in (header, claims))
+    return ".".join((*parts, encoded(b"signature")))
+
+
+def test_nobody_has_the_issuer_asked_by_what_cannot_be_its_token(page: Page) -> None:
+    good, header = claims_of(page.issuer), {"alg": "ES256", "kid": "made up"}
+    bodies: list[dict[str, Any]] = [
+        *({"iss": "https://evil.example"}, {"aud": "another"}, {"aud": None}, {"iat": 1_000}),
+        *({"iat": None}, {"iat": 99_999_999_999}, {"exp": 2_000}, {"events": {}}, {"nonce": "one"}),
+        *({"jti": None}, {"sub": None}, {"sub": 4711}),
+    ]
+    tokens = [
+        *("", "garbage", "a.b.c", "..", "é.é.é", "\x00"),
+        *(signed_header(header, {**good, **body}) for body in bodies),
+        *(
+            signed_header(header, claims)
+            for claims in ([], None, "text", [["iss", page.issuer.url]])
+        ),
+        *(
+            signed_header({"alg": alg, "kid": "k1"}, good)
+            for alg in ("none", "HS256", "XX", None, [])
+        ),
+        *(signed_header(broken, good) for broken in ([], None, {}, {**header, "kid": ["k1"]})),
+        f"{encoded(json.dumps(header).encode())}.{encoded(b'[' * 10_000)}.",
+        f"{encoded(b'[' * 10_000)}.{encoded(json.dumps(good).encode())}.",
+    ]
+    assert {told(page, token).status for token in tokens} == {400}
+    assert page.issuer.asked_for_keys == 0
+    assert sign_out(page).status == 200
+
+
+def test_forged_tokens_have_the_issuer_asked_once_in_a_while(page: Page) -> None:
+    forged = [
+        signed_header({"alg": "ES256", "kid": f"made up {number}"}, claims_of(page.issuer))
+        for number in range(20)
+    ]
+    assert {told(page, token).status for token in forged} == {400}
+    assert page.issuer.asked_for_keys == 1
+    page.clock.now += PAUSE
+    assert {told(page, token).status for token in forged} == {400}
+    assert page.issuer.asked_for_keys == 2
+
+
+def test_keys_that_change_are_asked_for_after_a_pause_or_at_the_next_login(page: Page) -> None:
+    assert sign_out(page, jti="1").status == 200
+    page.issuer.change_key("k2")
+    assert sign_out(page, jti="2").status == 400
+    page.clock.now += PAUSE
+    assert sign_out(page, jti="2").status == 200
+    page.issuer.change_key("k3")
+    assert sign_out(page, jti="3").status == 400
+    session = signed_in(page)
+    assert sign_out(page, jti="3").status == 200
+    assert is_in(page, session) == [False]
+
+
+def test_a_token_without_the_id_of_a_key_is_proven_by_the_only_one(page: Page) -> None:
+    session = signed_in(page)
+    token = jwt.encode({"alg": "ES256"}, claims_of(page.issuer), page.issuer.key)
+    assert told(page, token).status == 200
+    assert is_in(page, session) == [False]
+
+
+def test_forged_tokens_that_wait_for_the_issuer_hold_up_none_whose_key_is_known(page: Page) -> None:
+    session = signed_in(page)
+    statuses = list[int]()
+    forged = signed_header({"alg": "ES256", "kid": "made up"}, claims_of(page.issuer))
+    strangers = [
+        Thread(target=lambda: statuses.append(told(page, forged).status)) for _ in range(20)
+    ]
+    page.issuer.gives_keys.clear()
+    for stranger in strangers:
+        stranger.start()
+    try:
+        # Those who find too many waiting are refused at once.
+        until(lambda: len(statuses) >= 4)
+        assert sign_out(page).status == 200
+        assert is_in(page, session) == [False]
+    finally:
+        page.issuer.gives_keys.set()
+        join(*strangers)
+    assert set(statuses) == {400}
+    assert page.issuer.asked_for_keys == 2
 
 
 def test_who_signs_out_here_is_told_where_they_still_are(page: Page) -> None:

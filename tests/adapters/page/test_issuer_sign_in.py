@@ -81,7 +81,7 @@ def served_by(
     issuer: LocalIssuer, clock: Clock, store: str = "memory://", keyring: Keyring | None = None
 ) -> Any:
     by_issuer = IssuerSignIn(
-        OpenIdIssuer(Client(issuer.url, CLIENT, SECRET)),
+        OpenIdIssuer(Client(issuer.url, CLIENT, SECRET), elapsed=clock),
         [role_rule(rule) for rule in RULES],
         PendingLogins(clock),
     )
