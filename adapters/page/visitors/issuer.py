@@ -26,6 +26,15 @@ class IssuerAway(Exception):
     """The issuer does not answer, or not as an issuer does."""
 
 
+class UserinfoAway(IssuerAway):
+    """The issuer proved who somebody is by `claims`, and cannot be asked for what it says beside them."""
+
+    def __init__(self, claims: Claims, cause: str) -> None:
+        """Have the claims of the ID token; `cause` is why there are no others."""
+        super().__init__(cause)
+        self.claims = claims
+
+
 class NotProven(Exception):
     """What came back does not prove who somebody is."""
 
@@ -118,7 +127,7 @@ class Issuer(Protocol):
         """Return what is proven of whoever came back with a code, once.
 
         `sender` is the issuer that the callback names. NotProven where nothing is proven, IssuerAway where
-        the issuer cannot be asked.
+        the issuer cannot be asked, UserinfoAway where it cannot be asked for more than the ID token.
         """
         ...
 

@@ -16,7 +16,7 @@ from onrecord.adapters.page.visitors.cookies import (
     is_secure,
     set_cookie,
 )
-from onrecord.adapters.page.visitors.issuer import Issuer, IssuerAway, NotProven
+from onrecord.adapters.page.visitors.issuer import Issuer, IssuerAway, NotProven, UserinfoAway
 from onrecord.adapters.page.visitors.issuer_logouts import IssuerLogouts
 from onrecord.adapters.page.visitors.pending_logins import (
     LONGEST_SECONDS,
@@ -25,6 +25,7 @@ from onrecord.adapters.page.visitors.pending_logins import (
 )
 from onrecord.adapters.page.visitors.people import (
     Claims,
+    has_verified_email,
     login_id_of,
     person_id,
     person_name,
@@ -132,6 +133,14 @@ class IssuerSignIn:
         except NotProven as error:
             _LOG.warning("a login proves nobody: %s", str(error))
             raise Problem(_NOT_PROVEN, "What it sent is not taken. The log says why.") from None
+        except UserinfoAway as error:
+            # A name that is no email could be an email in the userinfo: it would change from login to login.
+            if not has_verified_email(error.claims) or role_of(error.claims, self._rules) is None:
+                raise _away(error) from None
+            _LOG.warning(
+                "only the ID token of a login counts, without the userinfo: %s", str(error)
+            )
+            return error.claims
         except IssuerAway as error:
             raise _away(error) from None
         finally:

@@ -17,10 +17,12 @@ from onrecord.adapters.page.visitors.issuer import (
     SCOPES,
     Client,
     ClientRefused,
+    IssuerAway,
     Logout,
     Metadata,
     NotProven,
     SecretPlace,
+    UserinfoAway,
     metadata_of,
 )
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
@@ -106,7 +108,10 @@ class OpenIdIssuer:
         token = answer.get("access_token")
         if metadata.userinfo_endpoint is None or not isinstance(token, str):
             return claims
-        userinfo = await self._http.get(metadata.userinfo_endpoint, f"Bearer {token}")
+        try:
+            userinfo = await self._http.get(metadata.userinfo_endpoint, f"Bearer {token}")
+        except (IssuerAway, NotProven) as error:
+            raise UserinfoAway(claims, str(error)) from None
         return claims_with(claims, userinfo)
 
     async def logout(self, token: str) -> Logout:

@@ -50,8 +50,8 @@ def role_rule(text: str) -> RoleRule:
     role = _BY_NAME.get(name)
     if role is None or not claim or not value:
         raise InvalidInput(
-            f"{text!r} gives no role: write read, write or operate, a claim and its value, such as "
-            "read:groups=auditors"
+            f"{text!r} gives no role: begin with read:, write: or operate:, then a claim and its value, "
+            "such as read:groups=auditors"
         )
     if claim in _CHOSEN_BY_PEOPLE:
         raise InvalidInput(

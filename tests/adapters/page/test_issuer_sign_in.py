@@ -398,7 +398,25 @@ def test_a_key_of_the_issuer_that_is_not_understood_is_ignored(page: Page, key: 
     assert page.sign_in().headers["location"] == "/"
 
 
-def test_an_issuer_that_does_not_say_more_where_it_said_it_would_lets_nobody_in(page: Page) -> None:
+@pytest.mark.parametrize("path", ["/nothing", "/token"])
+def test_without_the_userinfo_an_id_token_that_is_enough_lets_in(page: Page, path: str) -> None:
+    page.issuer.metadata["userinfo_endpoint"] = f"{page.issuer.url}{path}"
+    session = cookies_of(page.sign_in())["onrecord"]
+    assert ">ada@example.org<" in page.get("/", session).data.decode()
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"email": "bob@example.org", "email_verified": True},
+        {"email": "ada@example.org", "email_verified": False, "groups": ["auditors"]},
+        {"name": "Ada", "groups": ["auditors"]},
+    ],
+)
+def test_without_the_userinfo_nobody_is_let_in_without_a_role_and_a_lasting_name(
+    page: Page, claims: dict[str, Any]
+) -> None:
+    page.issuer.claims = {"sub": "4711", **claims}
     page.issuer.metadata["userinfo_endpoint"] = f"{page.issuer.url}/nothing"
     assert begins_nothing(page.sign_in(), 503)
 
