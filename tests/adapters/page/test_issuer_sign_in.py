@@ -434,6 +434,7 @@ def test_an_issuer_that_does_not_answer_holds_nobody_up(caplog: pytest.LogCaptur
             answer = service.ask("GET", "/sign-in/issuer")
     assert (answer.status, "set-cookie" in answer.headers) == (503, False)
     assert "The issuer cannot be asked now." in answer.data.decode()
+    assert '<a href="/sign-in">Sign in</a>' in answer.data.decode()
     assert f"{issuer.host}: no answer within 0.05 seconds" in caplog.text
 
 
