@@ -101,7 +101,7 @@ def key_id_of_logout(token: str, client: Client, now: int) -> str | None:
     """
     try:
         unproven = jws.extract_compact(token.encode(), registry=_REGISTRY)
-        header, claims = unproven.headers(), json.loads(cast("bytes", unproven.payload))
+        header, claims = unproven.headers(), json.loads(unproven.payload)
         if header.get("alg") not in _ALGORITHMS:
             raise NotProven("the token is signed in no way that counts")
         if not isinstance(claims, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Thread
 from typing import Any
@@ -230,7 +230,7 @@ def test_a_logout_that_comes_during_a_login_ends_it(
 @pytest.fixture
 def issuer_away(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
     @contextmanager
-    def while_away() -> Iterator[None]:
+    def while_away() -> Generator[None]:
         async def away(http: IssuerHttp, url: str) -> dict[str, object]:
             del http, url
             raise IssuerAway("no answer")
@@ -280,6 +280,8 @@ def test_nobody_has_the_issuer_asked_by_what_cannot_be_its_token(page: Page) -> 
         *({"iat": None}, {"iat": 99_999_999_999}, {"exp": 2_000}, {"events": {}}, {"nonce": "one"}),
         *({"jti": None}, {"sub": None}, {"sub": 4711}),
     ]
+    algorithms: list[object] = ["none", "HS256", "XX", None, []]
+    headers: list[object] = [[], None, {}, {**header, "kid": ["k1"]}]
     tokens = [
         *("", "garbage", "a.b.c", "..", "é.é.é", "\x00"),
         *(signed_header(header, {**good, **body}) for body in bodies),
@@ -287,11 +289,8 @@ def test_nobody_has_the_issuer_asked_by_what_cannot_be_its_token(page: Page) -> 
             signed_header(header, claims)
             for claims in ([], None, "text", [["iss", page.issuer.url]])
         ),
-        *(
-            signed_header({"alg": alg, "kid": "k1"}, good)
-            for alg in ("none", "HS256", "XX", None, [])
-        ),
-        *(signed_header(broken, good) for broken in ([], None, {}, {**header, "kid": ["k1"]})),
+        *(signed_header({"alg": alg, "kid": "k1"}, good) for alg in algorithms),
+        *(signed_header(broken, good) for broken in headers),
         f"{encoded(json.dumps(header).encode())}.{encoded(b'[' * 10_000)}.",
         f"{encoded(b'[' * 10_000)}.{encoded(json.dumps(good).encode())}.",
     ]
