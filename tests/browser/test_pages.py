@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.adapters.page.local_issuer import local_issuer
-from tests.adapters.page.test_issuer_sign_in import served_by
+from tests.adapters.page.page_with_issuer import served_by
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.service.served import Served
 from tests.browser.conftest import Open

@@ -29,7 +29,7 @@ from tests.adapters.page.hostile_tokens import (
     unsigned,
 )
 from tests.adapters.page.local_issuer import ADA, CLIENT, LocalIssuer, local_issuer
-from tests.adapters.page.test_issuer_sign_in import Page, cookies_of, served_by
+from tests.adapters.page.page_with_issuer import Page, cookies_of, served_by
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.patience import join, until

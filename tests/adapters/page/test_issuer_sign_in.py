@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import socket
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
-import urllib3
 
 import onrecord
 from onrecord.adapters.conversation.approvals import ApprovalQuestion
@@ -22,52 +20,24 @@ from onrecord.adapters.page.visitors.issuer_sign_in import IssuerSignIn
 from onrecord.adapters.page.visitors.openid import OpenIdIssuer
 from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, PendingLogins
 from onrecord.adapters.page.visitors.roles import role_rule
-from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS, Sessions
+from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS
 from onrecord.adapters.presentation.conversations import require_conversation
-from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.telemetry.logs import Masking
 from tests.adapters.page.hostile_tokens import HOSTILE
-from tests.adapters.page.local_issuer import ADA, CLIENT, SECRET, LocalIssuer, local_issuer
+from tests.adapters.page.local_issuer import CLIENT, SECRET, local_issuer
+from tests.adapters.page.page_with_issuer import (
+    RULES,
+    NoKeys,
+    Page,
+    begins_nothing,
+    cookies_of,
+    served_by,
+)
 from tests.adapters.page.test_page_approvals import chat_with_pending_call
 from tests.adapters.page.test_sessions import Clock
 from tests.adapters.page.test_visitors import FORM, OWN
 from tests.adapters.service.keys import Keys
-from tests.adapters.service.served import Served, served
-
-RULES = ("read:email=ada@example.org", "read:groups=auditors", "operate:groups=the operators")
-
-
-class NoKeys(Keys):
-    """A keyring from which no key was ever issued."""
-
-    def is_used(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page, the issuer whose accounts it lets in, and the clock of both sessions and logins."""
-
-    service: Served
-    issuer: LocalIssuer
-    clock: Clock
-
-    def get(
-        self, path: str, cookie: str = "", headers: Mapping[str, str] | None = None
-    ) -> urllib3.BaseHTTPResponse:
-        return self.service.ask("GET", path, headers={"cookie": cookie, **(headers or {})})
-
-    def start_login(self, place: str = "/", **headers: str) -> tuple[str, str]:
-        """The cookie of a login, and where the issuer sends the browser back to."""
-        started = self.get(f"/sign-in/issuer?next={quote(place)}", headers=headers)
-        assert started.status == 303, started.data
-        at_issuer = self.service.pool.request("GET", started.headers["location"], redirect=False)
-        back = urlsplit(at_issuer.headers["location"])
-        return cookies_of(started)["onrecord-login"], f"{back.path}?{back.query}"
-
-    def sign_in(self, place: str = "/") -> urllib3.BaseHTTPResponse:
-        cookie, back = self.start_login(place)
-        return self.get(back, cookie)
+from tests.adapters.service.served import served
 
 
 @pytest.fixture
@@ -75,27 +45,6 @@ def page() -> Iterator[Page]:
     clock = Clock()
     with local_issuer() as issuer, served_by(issuer, clock) as service:
         yield Page(service, issuer, clock)
-
-
-def served_by(
-    issuer: LocalIssuer, clock: Clock, store: str = "memory://", keyring: Keyring | None = None
-) -> Any:
-    by_issuer = IssuerSignIn(
-        OpenIdIssuer(Client(issuer.url, CLIENT, SECRET), elapsed=clock),
-        [role_rule(rule) for rule in RULES],
-        PendingLogins(clock),
-    )
-    return served(store, keyring=keyring or Keys(), sessions=Sessions(clock), issuer=by_issuer)
-
-
-def cookies_of(answer: urllib3.BaseHTTPResponse) -> dict[str, str]:
-    """The cookies that an answer gives, by the end of their names."""
-    pairs = [each.partition(";")[0] for each in answer.headers.getlist("set-cookie")]
-    return {pair.partition("=")[0].removeprefix("__Host-"): pair for pair in pairs}
-
-
-def begins_nothing(answer: urllib3.BaseHTTPResponse, status: int) -> bool:
-    return answer.status == status and "onrecord" not in cookies_of(answer)
 
 
 def test_a_person_signs_in_and_goes_on(page: Page) -> None:
@@ -304,121 +253,6 @@ def test_of_too_many_logins_the_oldest_goes() -> None:
     taken = [logins.take(id_, login.state) for id_, login in started]
     assert taken == [None, started[1][1], started[2][1]]
     assert started[2][1].verifier not in repr(started[2][1])
-
-
-# Who gets in.
-
-
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {"email": "eve@example.org"},
-        {"email_verified": False},
-        {"email_verified": "yes"},
-        {"email": "ADA@example.org"},
-        {"email": None, "groups": "all auditors"},
-        {"email": None, "groups": {"auditors": True}},
-    ],
-)
-def test_whom_no_rule_names_has_no_access(page: Page, claims: dict[str, Any]) -> None:
-    page.issuer.claims |= claims
-    refused = page.sign_in()
-    assert begins_nothing(refused, 403)
-    assert "nobody gave you a role here" in refused.data.decode()
-
-
-def test_a_person_without_an_email_is_named_by_what_the_issuer_decides(page: Page) -> None:
-    page.issuer.claims = {"sub": "4711", "name": "<b>root", "groups": ["auditors", "others"]}
-    session = cookies_of(page.sign_in())["onrecord"]
-    assert "&lt;b&gt;root (4711)" in page.get("/", session).data.decode()
-
-
-def test_what_the_id_token_does_not_say_the_issuer_is_asked_for(page: Page) -> None:
-    page.issuer.claims = {"sub": "4711"}
-    page.issuer.userinfo = {**ADA, "groups": ["guests"]}
-    session = cookies_of(page.sign_in())["onrecord"]
-    assert ">ada@example.org<" in page.get("/", session).data.decode()
-
-
-def test_the_id_token_goes_before_what_the_issuer_says_beside_it(page: Page) -> None:
-    page.issuer.claims = {"sub": "4711", "groups": ["guests"]}
-    page.issuer.userinfo = {"sub": "4711", "groups": ["auditors"]}
-    assert begins_nothing(page.sign_in(), 403)
-
-
-@pytest.mark.parametrize("sub", ["4712", None, 4711])
-def test_what_the_issuer_says_of_somebody_else_lets_nobody_in(page: Page, sub: object) -> None:
-    page.issuer.userinfo = {**ADA, "sub": sub}
-    assert begins_nothing(page.sign_in(), 403)
-
-
-@pytest.mark.parametrize(
-    ("id_token", "userinfo"),
-    [
-        ({"email": "ada@example.org"}, {"email": "eve@example.org", "email_verified": True}),
-        ({"email_verified": True}, {"email": "ada@example.org", "email_verified": False}),
-        ({"email": "ada@example.org"}, {"email_verified": True}),
-        ({"email_verified": True}, {"email": "ada@example.org"}),
-        (
-            {"email": "eve@example.org", "email_verified": True},
-            {"email": "ada@example.org", "email_verified": True},
-        ),
-    ],
-)
-def test_what_one_document_says_of_an_email_verifies_none_of_the_other(
-    page: Page, id_token: dict[str, Any], userinfo: dict[str, Any]
-) -> None:
-    page.issuer.claims = {"sub": "4711", **id_token}
-    page.issuer.userinfo = {"sub": "4711", **userinfo}
-    assert begins_nothing(page.sign_in(), 403)
-
-
-def test_an_email_that_only_the_userinfo_says_is_verified_counts(page: Page) -> None:
-    page.issuer.claims = {"sub": "4711", "email": "ada@example.org"}
-    page.issuer.userinfo = ADA
-    session = cookies_of(page.sign_in())["onrecord"]
-    assert ">ada@example.org<" in page.get("/", session).data.decode()
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        {"kty": "EC", "crv": "P-9", "x": "AA", "y": "AA", "kid": "k0"},
-        {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "kid": "k0"},
-        {"kty": "LATTICE", "kid": "k0"},
-        {"kty": "oct", "kid": "k0"},
-        {"kid": "k0"},
-        {"kty": ["EC"]},
-        {},
-        None,
-    ],
-)
-def test_a_key_of_the_issuer_that_is_not_understood_is_ignored(page: Page, key: object) -> None:
-    page.issuer.other_keys = [key]
-    assert page.sign_in().headers["location"] == "/"
-
-
-@pytest.mark.parametrize("path", ["/nothing", "/token"])
-def test_without_the_userinfo_an_id_token_that_is_enough_lets_in(page: Page, path: str) -> None:
-    page.issuer.metadata["userinfo_endpoint"] = f"{page.issuer.url}{path}"
-    session = cookies_of(page.sign_in())["onrecord"]
-    assert ">ada@example.org<" in page.get("/", session).data.decode()
-
-
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {"email": "bob@example.org", "email_verified": True},
-        {"email": "ada@example.org", "email_verified": False, "groups": ["auditors"]},
-        {"name": "Ada", "groups": ["auditors"]},
-    ],
-)
-def test_without_the_userinfo_nobody_is_let_in_without_a_role_and_a_lasting_name(
-    page: Page, claims: dict[str, Any]
-) -> None:
-    page.issuer.claims = {"sub": "4711", **claims}
-    page.issuer.metadata["userinfo_endpoint"] = f"{page.issuer.url}/nothing"
-    assert begins_nothing(page.sign_in(), 503)
 
 
 # An issuer that is not there.
