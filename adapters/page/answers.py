@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
@@ -91,5 +91,6 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters.update(FILTERS)
-    environment.globals["static"] = f"/page/static/{edition()}"
+    # Jinja types its globals by those that it has itself.
+    cast("dict[str, Any]", environment.globals)["static"] = f"/page/static/{edition()}"
     return environment
