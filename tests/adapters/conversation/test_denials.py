@@ -1,14 +1,12 @@
 """A denial and its result are recorded at once, and whoever names a question decides no other."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import AlreadyDecided, ApprovalNotAsked, InvalidInput
 from onrecord.domain.log import Append, Verdict
 from onrecord.domain.tools import ApprovalDecided
@@ -116,12 +114,13 @@ def test_a_call_is_denied_however_fast_others_write(
         chat = chat.fork("support/4712")
     Payments().runner(chat).run()
     backend = stream_of(chat).backend
+    append = backend.append
 
     def append_late(appends: Sequence[Append]) -> list[Verdict]:
         with monkeypatch.context() as patched:
-            patched.setattr(backend, "append", partial(Memory.append, cast("Memory", backend)))
+            patched.setattr(backend, "append", append)
             chat.signal("news")
-        return Memory.append(cast("Memory", backend), appends)
+        return append(appends)
 
     monkeypatch.setattr(backend, "append", append_late)
     chat.deny("call_1", reason="too much")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 import onrecord
+from onrecord.adapters.telemetry.logs import Masking
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +26,13 @@ def gone(folder: Path) -> UUID:
         forgotten = store.get("gone").conversation_id
         store.forget("gone", reason="asked for", actor="ada")
         return forgotten
+
+
+@pytest.fixture
+def masked_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """The log as the service writes it: values that nobody vouched for are masked."""
+    masking = Masking()
+    caplog.handler.addFilter(masking)
+    yield caplog
+    # The handler is that of all tests.
+    caplog.handler.removeFilter(masking)

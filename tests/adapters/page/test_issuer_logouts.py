@@ -19,7 +19,6 @@ from onrecord.adapters.page.visitors.issuer import IssuerAway
 from onrecord.adapters.page.visitors.issuer_http import IssuerHttp
 from onrecord.adapters.page.visitors.issuer_keys import PAUSE
 from onrecord.adapters.page.visitors.issuer_sign_out import LOGOUT
-from onrecord.adapters.telemetry.logs import Masking
 from tests.adapters.page.hostile_tokens import (
     by_another_key,
     by_public_key,
@@ -173,11 +172,10 @@ def test_what_is_no_token_signs_nobody_out(page: Page, body: bytes) -> None:
 
 
 def test_the_log_says_why_nobody_was_signed_out(
-    page: Page, caplog: pytest.LogCaptureFixture
+    page: Page, masked_log: pytest.LogCaptureFixture
 ) -> None:
-    caplog.handler.addFilter(Masking())
     sign_out(page, nonce="one")
-    assert "a logout token signs nobody out: a logout token has no nonce" in caplog.text
+    assert "a logout token signs nobody out: a logout token has no nonce" in masked_log.text
 
 
 def test_a_token_counts_once(page: Page) -> None:

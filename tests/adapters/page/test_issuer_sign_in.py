@@ -22,7 +22,6 @@ from onrecord.adapters.page.visitors.pending_logins import LONGEST_SECONDS, Pend
 from onrecord.adapters.page.visitors.roles import role_rule
 from onrecord.adapters.page.visitors.sessions import IDLE_SECONDS
 from onrecord.adapters.presentation.conversations import require_conversation
-from onrecord.adapters.telemetry.logs import Masking
 from tests.adapters.page.hostile_tokens import HOSTILE
 from tests.adapters.page.local_issuer import CLIENT, SECRET, local_issuer
 from tests.adapters.page.page_with_issuer import (
@@ -96,12 +95,11 @@ def test_an_issuer_that_lists_two_ways_may_take_one_of_this_client(
 
 
 def test_an_issuer_that_takes_the_secret_nowhere_is_told_of_in_the_log(
-    page: Page, caplog: pytest.LogCaptureFixture
+    page: Page, masked_log: pytest.LogCaptureFixture
 ) -> None:
-    caplog.handler.addFilter(Masking())
     page.issuer.refuses = "header"
     assert begins_nothing(page.sign_in(), 403)
-    assert "the issuer refuses the client or its secret" in caplog.text
+    assert "the issuer refuses the client or its secret" in masked_log.text
 
 
 def test_a_session_of_a_person_ends_and_reaches_pages_alone(page: Page) -> None:
@@ -258,8 +256,9 @@ def test_of_too_many_logins_the_oldest_goes() -> None:
 # An issuer that is not there.
 
 
-def test_an_issuer_that_does_not_answer_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.handler.addFilter(Masking())
+def test_an_issuer_that_does_not_answer_holds_nobody_up(
+    masked_log: pytest.LogCaptureFixture,
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = Client(f"http://127.0.0.1:{silent.getsockname()[1]}", CLIENT, SECRET)
         issuer = OpenIdIssuer(client, IssuerHttp(seconds=0.05))
@@ -269,18 +268,17 @@ def test_an_issuer_that_does_not_answer_holds_nobody_up(caplog: pytest.LogCaptur
     assert (answer.status, "set-cookie" in answer.headers) == (503, False)
     assert "The issuer cannot be asked now." in answer.data.decode()
     assert '<a href="/sign-in">Sign in</a>' in answer.data.decode()
-    assert f"{issuer.host}: no answer within 0.05 seconds" in caplog.text
+    assert f"{issuer.host}: no answer within 0.05 seconds" in masked_log.text
 
 
-def test_the_log_says_why_an_issuer_cannot_be_asked(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.handler.addFilter(Masking())
+def test_the_log_says_why_an_issuer_cannot_be_asked(masked_log: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         host = f"127.0.0.1:{closed.getsockname()[1]}"
     issuer = OpenIdIssuer(Client(f"http://{host}", CLIENT, SECRET))
     sign_in = IssuerSignIn(issuer, [role_rule(RULES[0])])
     with served(keyring=Keys(), issuer=sign_in) as service:
         assert service.ask("GET", "/sign-in/issuer").status == 503
-    assert f"the issuer of logins cannot be asked: {host}: Connect call failed" in caplog.text
+    assert f"the issuer of logins cannot be asked: {host}: Connect call failed" in masked_log.text
 
 
 @pytest.mark.parametrize(
