@@ -16,6 +16,7 @@ from onrecord.adapters.storage.queries import load_migrations
 from onrecord.domain.errors import StorageUnavailable, WrongNode
 from onrecord.domain.log import Recorded
 from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.search import SEARCH
 from tests.adapters.views.workers import caught_up, chat
 from tests.citus.cluster import CitusServer, citus_server, run
 from tests.factories import appending, raw_event
@@ -107,3 +108,14 @@ def test_views_are_folded_at_the_log_s_own_node(cluster: CitusServer) -> None:
         chat(log, [uuid4(), uuid4()], 3)
     caught_up(cluster.url, {"audit": AUDIT})
     assert one(cluster.url, "SELECT count(*) FROM onrecord.view_audit") == 6
+
+
+def test_an_answer_quotes_nothing_that_was_redacted_behind_the_view(cluster: CitusServer) -> None:
+    migrate(cluster.coordinator)
+    with onrecord.connect(cluster.url) as store:
+        conversation = store.conversation("fish")
+        conversation.user("A swordfish asks.")
+        caught_up(cluster.url, {"search": SEARCH})
+        assert len(store.views.search("swordfish")) == 1
+        conversation.redact(conversation.head().version)
+        assert len(store.views.search("swordfish")) == 0
