@@ -116,9 +116,6 @@ def share(
     from onrecord.adapters.page.share.hidden_words import words_in
     from onrecord.adapters.page.share.hiding import Hiding
 
-    # Each by itself: one word that nobody sees must not pass beside others.
-    for each in word or ():
-        Hiding(words=(each,))
     hiding = Hiding(frozenset(hide or ()), words_in(lines))
     with open_store(context, url) as store:
         conversation = require_conversation(store, key)

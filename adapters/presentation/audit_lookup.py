@@ -30,7 +30,7 @@ def whole_entry(store: Store, entry: AuditEntry) -> AuditEntry:
 
 
 def without_key(store: Store, entry: AuditEntry) -> AuditEntry:
-    """Leave out the key of a conversation, besides."""
+    """Return the whole entry without the key of its conversation."""
     return replace(whole_entry(store, entry), key=None)
 
 

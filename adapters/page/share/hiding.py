@@ -85,9 +85,9 @@ class Hiding:
     words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse words of which none can be seen: InvalidInput, where otherwise nothing would be hidden."""
-        if self.words and not HiddenWords(self.words):
-            raise InvalidInput("the words to hide have nothing that can be seen")
+        """Refuse a word of which nothing can be seen: InvalidInput, where otherwise it would hide nothing."""
+        if any(not HiddenWords((word,)) for word in self.words):
+            raise InvalidInput("a word to hide has nothing that can be seen")
 
     @property
     def is_asked(self) -> bool:

@@ -369,6 +369,7 @@ def test_the_reason_of_a_denial_goes_with_the_result_that_repeats_it(
         (["--word", "\u200b"], b"", "nothing that can be seen"),
         (["--word", "lopez", "--word", "\u200b\u00ad"], b"", "nothing that can be seen"),
         (["--words", "words.txt"], "\u200b\n \u2060".encode(), "nothing that can be seen"),
+        (["--words", "words.txt"], "lopez\n\u200b".encode(), "nothing that can be seen"),
         (["--words", "words.txt"], "Ti".encode("utf-16-le"), "words.txt is no text in UTF-8"),
         (["--words", "words.txt"], "Ti".encode("utf-16-be"), "words.txt is no text in UTF-8"),
     ],
